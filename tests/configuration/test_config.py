@@ -381,6 +381,16 @@ def test_a_rollout_of_the_wrong_size_is_refused(snapshots):
         checked(snapshots)
 
 
+def test_a_flow_map_through_two_positions_is_refused(snapshots):
+    box = {"low": [-1.0, -0.5], "high": [1.0, 0.5], "steps": 5, "start": "positions"}
+    snapshots["validate"]["shadow"]["horizon"] = box
+    flow = {"method": "flow_gaussian_process", "variance": 10.0, "length_scale": 1.5}
+    estimator = {name: {"method": "none"} for name in ("differentiate", "assemble")}
+    snapshots["estimators"]["flow"] = estimator | {"identify": flow}
+    with pytest.raises(ConfigError, match="learns a map of states; choose state"):
+        checked(snapshots)
+
+
 def test_an_example_that_is_left_out_is_named_nowhere():
     config = {
         "papers": {

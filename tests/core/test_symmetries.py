@@ -8,11 +8,11 @@ from leastaction.core.model import simulate
 from leastaction.core.symmetries import (
     PROBABILITY,
     Symmetry,
-    noether_quantity,
     sum_of_squares_quantile,
     symmetries_of_terms,
 )
 from leastaction.core.system import System
+from leastaction.recordings.noether_quantity import noether_quantity
 
 PLANE = "x y xdot ydot"
 CASES = {

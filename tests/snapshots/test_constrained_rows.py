@@ -64,6 +64,11 @@ def test_posterior_covariance_is_that_of_bayes_in_the_null_space():
     assert abs(CONDITIONS @ factor.T).max() < 1e-12
 
 
+def test_functions_that_conditions_use_up_are_refused():
+    with pytest.raises(np.linalg.LinAlgError, match="2 functions under 2 conditions"):
+        constrained(ROWS[:, :2], np.eye(2), np.ones(2))
+
+
 def test_chosen_damping_follows_the_noise_of_the_rows():
     truth = RNG.normal(size=40)
     truth /= np.linalg.norm(truth)

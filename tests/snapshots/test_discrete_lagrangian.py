@@ -7,7 +7,9 @@ from leastaction.snapshots.discrete_lagrangian import (
     discrete_euler_lagrange,
     discrete_mass,
     discrete_momenta,
+    massive,
     mean_discrete_mass,
+    pairs,
     rule_points,
 )
 from leastaction.snapshots.gaussian_processes import euler_lagrange_rows
@@ -107,6 +109,19 @@ def test_discrete_mass_is_the_slope_of_the_momentum(rule):
         np.testing.assert_allclose(mass[:, j], H * (up - down) / 2e-6, rtol=1e-6)
     mean = mean_discrete_mass(basis, FIRST, SECOND, H, rule)[0]
     assert mean == pytest.approx(np.trace(mass).mean() / 2)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_direction_without_mass_is_given_one(rule):
+    """Along v1 − v2 there is none, whatever total derivative is added."""
+    basis = Expressions((V[0] + V[1]) ** 2 / 2 - POTENTIAL, gauge(rule), LAGRANGIAN)
+    row = massive(basis, np.array([1.0, 0.5, 0.0]), POSITIONS, H, rule)
+    mass = discrete_mass(basis, *pairs(POSITIONS), H, rule).mean(axis=2)
+    mean = (mass + mass.swapaxes(0, 1)) / 2
+    vector = np.linalg.eigh(mean @ [1.0, 0.5, 0.0])[1][:, 0]
+    expected = np.einsum("i,j,ijf->f", vector, vector, mean)
+    np.testing.assert_allclose(row, expected, rtol=0, atol=1e-12)
+    assert massive(basis, np.array([0.0, 0.0, 1.0]), POSITIONS, H, rule) is None
 
 
 def test_continuous_rows_vanish_on_a_total_time_derivative():

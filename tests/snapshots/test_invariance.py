@@ -19,6 +19,7 @@ from leastaction.snapshots.learned_model import LearnedLagrangian
 CENTRAL = "(xdot**2 + ydot**2)/2 - (x**2 + y**2)/2 - (x**2 + y**2)**2/4"
 ANISOTROPIC = "(xdot**2 + ydot**2)/2 - (x**2 + 1.05*y**2)/2 - (x**2 + y**2)**2/4"
 CART = "xdot**2 + ydot**2/2 + xdot*ydot*cos(y) + cos(y)"
+TODA = "(xdot**2 + ydot**2 + zdot**2)/2 - exp(x - y) - exp(y - z) - exp(z - x)"
 CHARGED = CENTRAL + " + 0.5*(x*ydot - y*xdot)"
 
 
@@ -134,10 +135,26 @@ def test_sums_are_invariant_everywhere():
     assert 1 < sums.shape[1] < basis.size / 4
 
 
+def test_a_symmetry_is_judged_by_equations_about_the_symmetric_motion():
+    """Toda's free L moves the centre of mass anyhow, and weighs errors by that."""
+    model = learned(TODA, trajectories=40, levels=[1e-3])
+    (found,) = [one for one in model.symmetries if one.verdict == "found"]
+    assert found.noether(model.coordinates) == "p_x + p_y + p_z"
+
+
+def test_an_imposed_translation_is_not_seen_by_the_features():
+    """Of fewer inputs, it is stored among those of all: cases are put together."""
+    model = learned(CART, impose=True, levels=[1e-3])
+    motion = model.rollout([0.1, 0.2, 0.3, -0.2], 50)
+    moved = model.rollout([0.6, 0.2, 0.3, -0.2], 50)
+    np.testing.assert_allclose(moved.positions[:, 0] - motion.positions[:, 0], 0.5)
+    assert model.basis.inputs.shape == (4, 4)
+    assert np.linalg.matrix_rank(model.basis.inputs) == 3
+
+
 def test_a_free_centre_of_mass_leaves_the_others_their_mass():
     """It has an exact Lagrangian of its own, clean, and none of its own with noise."""
-    toda = "(xdot**2 + ydot**2 + zdot**2)/2 - exp(x - y) - exp(y - z) - exp(z - x)"
-    data = snapshots(toda, 30, levels=[0.0, 1e-3])
+    data = snapshots(TODA, 30, levels=[0.0, 1e-3])
     models = la.recipes.snapshots.recommended().dataset(data)
     assert models.sizes["noise_level"] == 2
     for level in (0.0, 1e-3):

@@ -187,11 +187,32 @@ def test_scaled_masses_do_not_depend_on_the_factor_of_a_lagrangian(
     assert found["mass_true"].item() == 1.0
 
 
+def test_a_motion_through_two_positions_needs_no_velocity(truth, model):
+    """And so has no error of the series in h."""
+    box = {**LINE, "starts": 4, "steps": 20}
+    begun = {
+        start: rolled(truth, model, orders=[0], horizon=box | {"start": start})
+        for start in ("state", "positions")
+    }
+    state, positions = (float(one["horizon_error"].max()) for one in begun.values())
+    assert positions < 1e-3 * state
+    one = model.isel(noise_mode=0, noise_level=0)
+    learned = LearnedLagrangian.from_dataset(one)
+    motion = learned.through(np.array([0.3]), np.array([0.25]), 5)
+    np.testing.assert_allclose(motion.positions[:2, 0], [0.3, 0.25], rtol=1e-9)
+
+
 def test_the_other_checks(truth, model):
     found = rolled(
         truth,
         model,
-        horizon={**LINE, "starts": 6, "steps": 10, "below": -0.6},
+        horizon={
+            **LINE,
+            "starts": 6,
+            "steps": 10,
+            "start": "state",
+            "below": -0.6,
+        },
         potential={
             "low": [-4.0],
             "high": [4.0],

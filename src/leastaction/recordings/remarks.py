@@ -9,7 +9,6 @@ import xarray as xr
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import parse
 from leastaction.core.model import IdentifiedModel, rounded
-from leastaction.core.symmetries import noether_quantity
 from leastaction.recordings.candidates import is_even
 from leastaction.recordings.contracts import held_out, pieces, training
 from leastaction.recordings.inputs import (
@@ -20,6 +19,7 @@ from leastaction.recordings.inputs import (
     UNKNOWN,
     said_of_inputs,
 )
+from leastaction.recordings.noether_quantity import noether_quantity
 from leastaction.report.readable import listed, percent_text
 
 CONFIDENCE = 0.95

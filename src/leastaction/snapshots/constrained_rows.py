@@ -114,7 +114,15 @@ def constrained(
     values: np.ndarray,
     count: int | None = None,
 ) -> ConstrainedRows:
-    """Decompose A in the null space of C; `count` rows were :func:`compressed` to A."""
+    """Decompose A in the null space of C; `count` rows were :func:`compressed` to A.
+
+    A LinAlgError tells that there are no more functions than conditions.
+    """
+    if rows.shape[1] <= len(conditions):
+        raise np.linalg.LinAlgError(
+            f"{rows.shape[1]} functions under {len(conditions)} conditions leave "
+            "nothing to learn; give features of a higher degree"
+        )
     small = compressed(rows)
     particular, null, volume = _solutions(conditions, values)
     left, singular, right = np.linalg.svd(small @ null, full_matrices=False)

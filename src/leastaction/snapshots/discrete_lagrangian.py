@@ -14,6 +14,7 @@ apart, shape (pair, dof).
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from itertools import combinations_with_replacement
 from math import factorial
 
 import numpy as np
@@ -154,16 +155,30 @@ def mean_discrete_mass(
     basis: Basis, first: np.ndarray, second: np.ndarray, time_step: float, rule: str
 ) -> np.ndarray:
     """Mean of −h tr(∇₁∇₂L_d)/dof over pairs, a row of shape (function,)."""
+    given, n = (basis, first, second, time_step, rule), basis.dof
+    return sum(_mean_mass(*given, i, i) for i in range(n)) / n
+
+
+def _mean_mass(
+    basis: Basis,
+    first: np.ndarray,
+    second: np.ndarray,
+    time_step: float,
+    rule: str,
+    i: int,
+    j: int,
+) -> np.ndarray:
+    """Mean over pairs of the symmetric part of the discrete mass, component (i, j)."""
     n, h = basis.dof, time_step
     row = np.zeros(basis.size)
     for weight, theta, states in quadrature(first, second, h, rule):
-        for i in range(n):
-            terms = basis.partial(states, n + i, n + i)
-            if theta * (1 - theta):
-                terms -= h**2 * theta * (1 - theta) * basis.partial(states, i, i)
-            if theta != 0.5:
-                terms -= h * (1 - 2 * theta) * basis.partial(states, i, n + i)
-            row += weight * terms.mean(axis=0) / n
+        row += weight * basis.partial(states, n + i, n + j).mean(axis=0)
+        if theta * (1 - theta):
+            square = basis.partial(states, i, j).mean(axis=0)
+            row -= weight * h**2 * theta * (1 - theta) * square
+        if theta != 0.5:
+            mixed = basis.partial(states, i, n + j) + basis.partial(states, j, n + i)
+            row += weight * h * (theta - 0.5) * mixed.mean(axis=0)
     return row
 
 
@@ -189,9 +204,12 @@ def massive(
     A mode that moves freely has an exact Lagrangian of its own, in which the others
     have no mass. None if L has a mass in every direction.
     """
-    if basis.dof == 1:
+    n, given = basis.dof, (*pairs(positions), time_step, rule)
+    if n == 1:
         return None
-    mass = discrete_mass(basis, *pairs(positions), time_step, rule).mean(axis=2)
+    mass = np.empty((n, n, basis.size))
+    for i, j in combinations_with_replacement(range(n), 2):
+        mass[i, j] = mass[j, i] = _mean_mass(basis, *given, i, j)
     values, vectors = np.linalg.eigh(mass @ coefficients)
     if values[0] > LEAST_MASS * values[-1]:
         return None

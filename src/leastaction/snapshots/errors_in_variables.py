@@ -22,14 +22,21 @@ q̂ = q − Jᵀ(J Jᵀ)⁻¹[A(q̂) b + J (q − q̂)]. Nothing has to be known
 of a row that is left.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement
 
 import numpy as np
+import xarray as xr
 
-from leastaction.snapshots.bases import Basis
-from leastaction.snapshots.constrained_rows import ConstrainedRows, probable
+from leastaction.snapshots.bases import Basis, WeightSpace, basis_of
+from leastaction.snapshots.constrained_rows import (
+    ConstrainedRows,
+    evidence_maximisation,
+    probable,
+)
+from leastaction.snapshots.contracts import lagrangian_dataset
 from leastaction.snapshots.discrete_euler_lagrange import (
     ERROR_OF_RESOLVED_ROWS,
     FIRST_LENGTH_SCALE,
@@ -41,6 +48,7 @@ from leastaction.snapshots.discrete_lagrangian import (
     mass_conditions,
     massive,
     pairs,
+    positions_of,
     quadrature,
 )
 
@@ -155,6 +163,12 @@ class Fit:
         """σ, the standard deviation of a position."""
         return self.system.row_error(self.damping)
 
+    @property
+    def diagnostics(self) -> dict[str, float]:
+        """Numbers of the contract ``learned_lagrangian``."""
+        damping = self.damping / self.system.singular[0]
+        return {"damping": damping, "row_error": self.noise}
+
 
 def learned(line: Linearisation, basis: Basis, sums: np.ndarray | None = None) -> Fit:
     """The most probable L = Σ b_i φ_i, b = N z, of linearised equations."""
@@ -191,26 +205,59 @@ def rescaled(line: Linearisation, fit: Fit) -> Fit:
     return fits[highest(evidence, FIRST_LENGTH_SCALE)]
 
 
-def errors_in_variables(
-    line: Linearisation,
-    basis: Basis,
-    sums: np.ndarray | None = None,
-    rescale: bool = False,
-) -> tuple[Fit, Linearisation]:
-    """L by orthogonal distance regression, and the equations that it was learned from.
+def relinearised(line: Linearisation, fit: Fit) -> tuple[Fit, Linearisation]:
+    """L from equations linearised about the motion that fits it, and these equations.
 
-    `line` is about positions that fit an L that is nearly right. If there are `sums` N,
-    shape (function, sum), b = N z. `rescale` tells whether the length scale is chosen
-    again (:func:`rescaled`). Rounds end early where L is so uncertain that positions
-    leave their neighbourhood.
+    `line` is about positions that fit an L that is nearly right. Rounds end early where
+    L is so uncertain that positions leave their neighbourhood.
     """
-    fit = learned(line, basis, sums)
-    if rescale:
-        fit = rescaled(line, fit)
     for _ in range(ROUNDS - 1):
         moved = line.moved(fit.basis, fit.coefficients)
         if not moved.is_near():
             break
         line = moved
-        fit = learned(line, fit.basis, sums)
+        fit = learned(line, fit.basis, fit.sums)
     return fit, line
+
+
+def orthogonal_distance_regression(
+    rows: xr.Dataset, positions: np.ndarray
+) -> tuple[Fit, Linearisation]:
+    """L, and the equations it was learned from, begun at L with all noise in the rows.
+
+    `rows` is the latter, contract ``learned_lagrangian``, of positions (trajectory,
+    time, dof). ValueError if its features are no Taylor features of all coordinates and
+    velocities.
+    """
+    basis, b, about = basis_of(rows), rows["coefficient"].values[0], rows.attrs
+    if not isinstance(basis, WeightSpace) or len(basis.inputs) != 2 * basis.dof:
+        raise ValueError(
+            "noise of snapshots is taken out with Taylor features of all coordinates; "
+            "leave out assemble.basis.kind and assemble.basis.cyclic"
+        )
+    given = about["time_step"], about["rule"]
+    line = Linearisation(basis, b, positions, positions, *given)
+    moved = line.moved(basis, b)
+    line = moved if moved.is_near() else line
+    fit = learned(line, basis)
+    if not about.get("length_scale_given", 0):
+        fit = rescaled(line, fit)
+    return relinearised(line, fit)
+
+
+def identify(
+    equations: xr.Dataset,
+    settings: Mapping,
+    observations: xr.Dataset,
+    library: Mapping,
+) -> xr.Dataset:
+    """Learn L by orthogonal distance regression, for one case."""
+    rows = evidence_maximisation(
+        equations, {"damping": "evidence"}, observations, library
+    )
+    fit, _ = orthogonal_distance_regression(rows, positions_of(observations))
+    # As many rows in every case, so that cases can be put together.
+    factor = np.pad(fit.factor, ((0, fit.basis.size - len(fit.factor)), (0, 0)))
+    return lagrangian_dataset(
+        rows, fit.coefficients, fit.diagnostics, factor, fit.basis
+    )

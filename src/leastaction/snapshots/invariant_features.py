@@ -44,25 +44,35 @@ def adapted(basis: WeightSpace, symmetries: Sequence[Symmetry]) -> WeightSpace |
     n, centre = basis.dof, basis.centre.copy()
     matrices = [one.matrix for one in symmetries if one.matrix.any()]
     still = [one.offset for one in symmetries if not one.matrix.any()]
-    inputs = np.zeros((2 * n, 2 * n))
+    roots = []
     for part, blind in ((slice(0, n), still), (slice(n, 2 * n), ())):
         given = basis.inputs[:, part]
         root = _invariant_root(given.T @ given, matrices, blind)
         if root is None:
             return None
-        inputs[part, part] = root
+        roots.append(root)
     if matrices:
         moved = [one.field(centre[:n]) for one in symmetries if one.matrix.any()]
         step = np.linalg.lstsq(np.vstack(matrices), np.concatenate(moved), rcond=None)
         centre[:n] -= step[0]
         centre[n:] = 0.0
+    inputs = scipy.linalg.block_diag(*roots)
     found = replace(basis, inputs=inputs, centre=centre)
-    still_moved = [_in_inputs(found, one)[0] for one in symmetries]
-    return None if np.abs(still_moved).max() > ROUND_OFF else found
+    return None if moves_centre(found, symmetries) else found
+
+
+def moves_centre(basis: WeightSpace, symmetries: Sequence[Symmetry]) -> bool:
+    """Whether a symmetry moves the centre of features, as far as these see it."""
+    return any(
+        np.abs(_in_inputs(basis, one)[0]).max() > ROUND_OFF for one in symmetries
+    )
 
 
 def _invariant_root(metric: np.ndarray, matrices, blind) -> np.ndarray | None:
-    """R with RᵀR the nearest invariant metric, blind to directions; None if flat."""
+    """R with RᵀR the nearest invariant metric, without rows for blind directions.
+
+    None if the metric is flat.
+    """
     n, eye = len(metric), np.eye(len(metric))
     if matrices:
         # Of W in one vector, row by row.
@@ -76,8 +86,7 @@ def _invariant_root(metric: np.ndarray, matrices, blind) -> np.ndarray | None:
         seen = metric @ direction
         metric = metric - np.outer(seen, seen) / (direction @ seen)
     values, vectors = np.linalg.eigh(metric)
-    values[: len(blind)] = 0.0
-    return np.sqrt(values)[:, None] * vectors.T
+    return (np.sqrt(np.abs(values))[:, None] * vectors.T)[len(blind) :]
 
 
 def _in_inputs(basis: WeightSpace, symmetry: Symmetry) -> tuple[np.ndarray, np.ndarray]:
@@ -133,12 +142,8 @@ def invariant_sums(basis: WeightSpace, symmetries: Sequence[Symmetry]) -> np.nda
     powers = multi_indices(len(basis.inputs), basis.degree, True)
     degrees, conditions = powers.sum(axis=1), []
     for one in symmetries:
-        moves = np.abs(_in_inputs(basis, one)[0]).max() > ROUND_OFF
-        kept = degrees <= basis.degree - moves
+        kept = degrees <= basis.degree - moves_centre(basis, [one])
         conditions.append(derivative_along(basis, one)[kept])
-    # Of a variable that is always zero there are no powers.
-    unseen = powers[:, ~basis.inputs.any(axis=1)].any(axis=1)
-    conditions.append(sparse.eye_array(basis.size, format="csr")[unseen])
     return null_space(sparse.vstack(conditions, format="csr"))
 
 

@@ -197,6 +197,20 @@ class LearnedLagrangian:
             momenta, path[0] = np.full_like(path, np.nan), state[:n]
             return Rollout(path, momenta, 0, f"step 1: {error}", 0.0)
 
+    def through(
+        self, first: np.ndarray, second: np.ndarray, steps: int, **options
+    ) -> Rollout:
+        """Motion through two positions (dof,) a step apart, p₀ = −∇₁L_d(q₀, q₁).
+
+        `options` as for :meth:`VariationalIntegrator.rollout`. No velocity is needed,
+        and so no backward error analysis.
+        """
+        ends = first[None], second[None]
+        momenta, _ = discrete_momenta(self.basis, *ends, self.time_step, self.rule)
+        velocity = (second - first) / self.time_step
+        momentum = momenta[:, 0] @ self.coefficients
+        return self.integrator.rollout(first, momentum, steps, velocity, **options)
+
     def further(
         self, run: Rollout, sample: int, steps: int, order: int, **options
     ) -> Rollout:

@@ -213,6 +213,18 @@ class EvidenceMaximisation(Identify):
     )
 
 
+class OrthogonalDistanceRegression(Identify):
+    """Weight-space Gaussian process by evidence, positions adjusted to the motion."""
+
+    run = "snapshots.errors_in_variables:identify"
+    reads = ("shadow_equations",)
+    after = ("discrete_euler_lagrange",)
+    makes = "learned_lagrangian"
+    returns_to_samples = True
+
+    method: Literal["orthogonal_distance_regression"] = "orthogonal_distance_regression"
+
+
 class NoetherSymmetries(Identify):
     """Orthogonal distance regression, then affine symmetries: found, imposed on L."""
 
@@ -246,6 +258,15 @@ class FlowGaussianProcess(Identify):
     variance: Positive = Field(description="In squared units of the state.")
     length_scale: Positive = A_LENGTH_SCALE
     jitter: Share = Field(1e-10, description="On the diagonal of the kernel matrix.")
+
+    def problems(self, recipe, example: Mapping) -> Iterator[str]:
+        """Rollouts from two positions: a flow map needs a state."""
+        shadow = part(example["validate"], "shadow")
+        if part(shadow, "horizon").get("start") == "positions":
+            yield (
+                "validate.shadow.horizon.start is positions, but identify method "
+                "'flow_gaussian_process' learns a map of states; choose state"
+            )
 
 
 class TanhNetwork(Identify):
@@ -354,6 +375,11 @@ class Horizon(Domain):
     below: Number | None = absent("Highest energy of a start, J.")
     starts: Count = Field(100, description="Starts.")
     steps: Count = Field(description="Steps of each.")
+    start: Literal["state", "positions"] = Field(
+        "state",
+        description="state, (q, qdot), with the momentum of L^[k]; positions, the true "
+        "ones of two snapshots, without an error of backward error analysis.",
+    )
 
 
 class Survival(Settings):

@@ -395,7 +395,7 @@ class Comparison:
         }
 
     def horizon(self) -> dict:
-        """Errors of many rollouts up to a fixed time."""
+        """Errors of many rollouts up to a fixed time, from states or two positions."""
         recipe, truth = self.settings["horizon"], self.truth
         steps, count = recipe["steps"], recipe["starts"]
         starts = _spread(recipe, 100 * count)
@@ -408,10 +408,13 @@ class Comparison:
             )
         errors, done = np.full(count, np.nan), np.zeros(count)
         for i, start in enumerate(starts[:count]):
-            run = self.model.rollout(start, steps, self.main, **self.domain)
+            path = truth.path(start, steps)[:, : truth.dof]
+            if recipe["start"] == "positions":
+                run = self.model.through(*path[:2], steps, **self.domain)
+            else:
+                run = self.model.rollout(start, steps, self.main, **self.domain)
             done[i] = run.steps
             if run.complete:
-                path = truth.path(start, steps)[:, : truth.dof]
                 errors[i] = np.abs(run.positions - path).max()
         return {"horizon_error": errors, "horizon_steps": done}
 
