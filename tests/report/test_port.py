@@ -5,12 +5,15 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
+import yaml
 from port_support import identified, rollout, small
+from project import ROOT
 
 from leastaction.core.families import example_figures
 from leastaction.ports.figures.effort_reconstruction import _units
 from leastaction.ports.figures.learning_curves import NEGLIGIBLE
 from leastaction.ports.scores import curves
+from leastaction.report.looks import colored
 from leastaction.report.panel import Panel
 from leastaction.report.readable import plain_scientific
 from leastaction.report.scorecard import example_rows
@@ -35,6 +38,13 @@ def panel(name="electrical_network"):
     models = {key: identified(name, estimator) for key, estimator in made.items()}
     rollouts = {key: rollout(name, estimator) for key, estimator in made.items()}
     return Panel(name, config, models, rollouts)
+
+
+def test_no_two_states_of_an_example_share_a_colour():
+    paths = (ROOT / "config" / "examples").glob("*port_hamiltonian/*.yaml")
+    systems = [yaml.safe_load(path.read_text())["system"] for path in paths]
+    most = max(len(system["states"]) for system in systems)
+    assert len({color for color, _ in colored(range(most))}) == most > 5
 
 
 @pytest.mark.parametrize("kind", [*OF_EXAMPLE, *OF_PAPER, "derivative_influence"])

@@ -208,6 +208,14 @@ def test_removing_all_examples_of_a_paper(tmp_path):
     assert "stochastic_lagrangian" in text and "fokker_planck" not in text
 
 
+def test_figures_of_an_example_without_the_recommended_estimator(untouched):
+    plan = untouched.snakemake("-n", f"results/{PAPER}/harmonic-as_released/figures")
+    text = plan.stdout + plan.stderr
+    assert plan.returncode != 0
+    assert "harmonic-as_released has no figures of its own" in text
+    assert "it has published: ask for its scores.csv" in text
+
+
 def test_runs_from_another_folder(untouched, tmp_path):
     (tmp_path / "overrides.yaml").write_text("replicates: 2\n")
     plan = untouched.snakemake("--directory", str(tmp_path), "--cores", "1", "-n")

@@ -234,9 +234,10 @@ class StructureModel:
     def _gain_text(self) -> str:
         """What structure is worth for the motions."""
         count, equations = self._first("coefficients"), self._first("equations")
+        how = f"{self.gain:.2g} times as" if equations else "as"
         text = f"structure imposes {equations:g} equations on the {count:g} "
-        text += f"coefficients of motion and outputs: free runs are {self.gain:.2g} "
-        text += "times as accurate as those of the same terms without structure"
+        text += f"coefficients of motion and outputs: free runs are {how} accurate as "
+        text += "those of the same terms without structure"
         return text if self.gain >= TWICE else f"{text}, not twice"
 
     def _entries(self, letter: str, name: str) -> Iterator[str]:

@@ -237,7 +237,7 @@ class LearnedField:
         return (
             f"Discrete Lagrangian density of {self.field} on {self.nodes} nodes\n"
             f"  {basis.size} functions: stencil {basis.stencil}, width {basis.width}, "
-            f"degree {basis.degree}\n"
+            f"degree {basis.degree}{', even' if basis.even else ''}\n"
             f"  dt = {basis.time_step:g} s, dx = {basis.spacing:g} m\n"
             f"  noise of the snapshots: {self.noise:.3g}; {self.waves} waves above it\n"
             f"  c^2 = {self.speed_squared():.6g} m^2/s^2\n{stability}"
