@@ -33,18 +33,21 @@ def precise(samples=12_000, **options):
     return frame(*both, ("a", "b"), MICROMETRE, samples, 1e-3, **options)
 
 
-@pytest.fixture(scope="module")
-def narrow():
+def with_truth(data, noise):
     """Likelihood of two storeys, and the structure and parameters of the truth."""
-    data = precise()
     library = Library.from_config(storeys(2, every=True), data["dof"].values)
     channels, records, dt = records_of(data)
     scale = np.array([0.05, 0.05, 1.0, 1.0])
-    noise = np.full(2, MICROMETRE)
+    noise = np.full(2, noise)
     model = StateSpace(library, channels, records, dt, scale, 33.0, noise)
     truth = [0.5, -STIFFNESS / 2, -STIFFNESS / 2, DAMPING / 2, DAMPING / 2]
     theta = np.array([*truth, LEVEL, *np.log(noise)])
     return Likelihood(model), Structure((1, 2, 4, 5, 7), "ground"), theta
+
+
+@pytest.fixture(scope="module")
+def narrow():
+    return with_truth(precise(), MICROMETRE)
 
 
 def test_scoring_follows_the_floor_of_a_curved_canyon(narrow):
@@ -88,6 +91,21 @@ def test_every_form_of_the_force_begins_with_its_own_best_start(narrow):
     best = likelihood.fit(structure, theta).value
     assert fits["ground"].value == pytest.approx(best, abs=0.01)
     assert search.simplest_force(list(fits.values())) is fits["ground"]
+
+
+def test_a_force_with_a_memory_has_its_form_again():
+    """The common acceleration of the ground, as a white one, is taken for several."""
+    both, memory = ([STIFFNESS] * 2, [DAMPING] * 2), 0.1
+    data = frame(*both, ("a", "b"), 1e-3, 10_000, 0.01, memory=memory)
+    likelihood, structure, theta = with_truth(data, 1e-3)
+    search = Search(likelihood, structure.columns, [], [], FORCES)
+    white = search.with_force(likelihood.fit(structure, theta), "free")
+    coloured, ratio = search.coloured(white, search.tested(white)[2])
+    assert ratio > 100 and coloured.converged
+    assert coloured.structure.force == "ground"
+    error = np.sqrt(np.diag(coloured.covariance))
+    truth = np.append(theta, np.log(memory))
+    assert np.all(np.abs(coloured.theta - truth) < 4 * error)
 
 
 def test_modes_that_hardly_move_are_seen_in_a_short_record():

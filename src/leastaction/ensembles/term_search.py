@@ -342,7 +342,9 @@ class Search:
     def coloured(self, fit: Fit, score: float) -> tuple[Fit, float]:
         """The fit with a coloured force if the likelihood ratio asks for it.
 
-        Near white it is the squared score, which counts where it already says no.
+        Near white it is the squared score, which counts where it already says no. The
+        form of the force is chosen again: with its memory left out, the common
+        acceleration of the ground follows the motion worse than any covariance does.
         """
         if score**2 < RATIO_OF_COLOUR:
             return fit, score**2
@@ -350,6 +352,7 @@ class Search:
         times = np.multiply(CORRELATION_SAMPLES, self.likelihood.model.dt)
         starts = [np.append(fit.theta, np.log(time)) for time in times]
         coloured = self._better(structure, starts, fit.order)
+        coloured = self.simplest_force([coloured])
         ratio = 2 * (coloured.value - fit.value)
         told = ratio > RATIO_OF_COLOUR and coloured.converged
         return (coloured if told else fit), float(ratio)
