@@ -10,13 +10,13 @@ from leastaction.ensembles import sensor_records
 from leastaction.ensembles.sensor_records import Record, channels_of, thinned
 from leastaction.ensembles.strong_taylor import measure
 
-STILL = np.zeros((1, 1))
+STILL = np.zeros((1, 1)), np.zeros(1, dtype=bool)
 CHANNELS = channels_of(["x"], ["x"])
 
 
 def path(noise, rng, samples=1_700_000, turn=0.005):
     motion = np.cos(turn * np.arange(samples))
-    return Record((motion + noise * rng.standard_normal(samples))[:, None], STILL)
+    return Record((motion + noise * rng.standard_normal(samples))[:, None], *STILL)
 
 
 def test_means_are_taken_where_the_motion_hides_behind_the_noise(rng):

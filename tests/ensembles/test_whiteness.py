@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leastaction.ensembles.innovations_estimate import largest_line, ljung_box
+from leastaction.ensembles.innovation_tests import largest_line, ljung_box
 from leastaction.ensembles.whittle import BandedStateSpace, _tapered
 
 

@@ -258,10 +258,10 @@ DESCRIPTIONS = {
         rig(inputs={"theta": {"column": "theta2", "unit": "N m", "lag": "late"}}),
         ["import.inputs.theta.lag"],
     ),
-    "lag of a random excitation": (
-        rig(inputs={"theta": {"column": "theta2", "unit": "N m", "lag": 0.1}})
+    "time constant beside a random excitation": (
+        rig(inputs={"theta": {"column": "theta2", "unit": "N m", "time_constant": 0.1}})
         | {"excitation": "random"},
-        ["inputs.theta.lag", "random excitation"],
+        ["inputs.theta.time_constant", "random excitation", "a lag and a gain"],
     ),
     "range of no velocity": (
         rig() | {"library": {"also": {"stribeck": {"xdot": [0.1, 1.0]}}}},

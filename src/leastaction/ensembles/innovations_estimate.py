@@ -1,33 +1,30 @@
 """A law by the innovations likelihood, with what its innovations say of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
 from scipy.linalg import qr
-from scipy.stats import chi2
 
 from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.library import Library
-from leastaction.ensembles.innovations_likelihood import (
-    Fit,
-    Likelihood,
-    normalised_inverse,
-)
-from leastaction.ensembles.sensor_records import records_of, thinned
+from leastaction.core.model import NORMAL_QUANTILE
+from leastaction.ensembles.innovation_tests import order_disagreement, tested
+from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
+from leastaction.ensembles.sensor_records import records_of, stated, thinned
 from leastaction.ensembles.state_space import FORCES, StateSpace, Structure
 from leastaction.ensembles.term_search import Found, Search, independent, widened
 from leastaction.ensembles.whittle import BandedStateSpace
 
-# Lags of the test of whiteness.
-LAGS = 200
 # Innovations that a model keeps, for figures.
 MOST_KEPT = 100_000
 # Share of eigenvectors below which a parameter does not belong to a combination.
 PART_OF_COMBINATION = 0.1
 # Name of the parameter that recorded forces are multiplied with.
 GAIN = "gain of recorded forces"
+# Name of that of the time, s, from their record to them.
+LAG = "lag of recorded forces"
 # Stands for one over an infinite variance.
 NOT_RESOLVED = 1e-12
 # Relative variance of a combination of parameters that data do not determine.
@@ -67,8 +64,9 @@ def identify(
     # A band is too narrow to tell the colour of a force.
     colour = "white" if bands else settings["colour"]
     found = search.run(starts, colour, settings["search"])
-    law = lagrangian(terms, own, likelihood, found, names)
-    return law, volatility(likelihood, found)
+    scaled = likelihood.model.driven and "unknown" not in stated(observations, "gain")
+    law = lagrangian(terms, own, likelihood, found, names, scaled)
+    return law, volatility(likelihood, found, scaled)
 
 
 def state_space(terms: Library, equations, observations, bands) -> StateSpace:
@@ -111,7 +109,7 @@ def starts_of(
     noise = np.log(equations["sensor_noise"].values[0])
     main = float(equations["main_frequency"].values[0])
     n, found = model.dof, []
-    gain = np.ones(1) if model.driven else np.zeros(0)
+    chain = [1.0] * model.driven + [0.0] * model.late
     for c in coefficients:
         columns = tuple(i for i in usable if c[i] != 0)
         if not columns:
@@ -127,8 +125,8 @@ def starts_of(
         }
         found += [
             (
-                Structure(columns, force, driven=model.driven),
-                np.concatenate([c[list(columns)], root, noise, gain]),
+                Structure(columns, force, driven=model.driven, late=model.late),
+                np.concatenate([c[list(columns)], root, noise, chain]),
             )
             for force, root in roots.items()
             if force in forces and (force != "free" or len(forces) == 1)
@@ -137,11 +135,22 @@ def starts_of(
 
 
 def lagrangian(
-    terms: Library, own, likelihood: Likelihood, found: Found, names: list[str]
+    terms: Library,
+    own,
+    likelihood: Likelihood,
+    found: Found,
+    names: list[str],
+    scaled: bool = False,
 ) -> LagrangianEstimate:
-    """Coefficients of L and D with what tells how far to trust them."""
+    """Coefficients of L and D with what tells how far to trust them.
+
+    They are `scaled` to the unit of a recorded force unless its gain is unknown.
+    """
     fit, model = found.fit, likelihood.model
-    labels, estimate, covariance = in_units_of_input(model, fit, names)
+    labels, estimate = parameter_names(model, fit.structure, names), fit.theta
+    covariance = fit.covariance
+    if scaled:
+        labels, estimate, covariance = in_units_of_input(model, fit, names)
     coefficients, std = np.zeros(len(names)), np.zeros(len(names))
     coefficients[: len(model.library.terms)] = model.library.given
     for i, label in enumerate(labels):
@@ -164,7 +173,7 @@ def lagrangian(
         diagnostics=diagnostics(likelihood, found),
         alternatives="; ".join(found.rivals),
         by_node={
-            **sensors(model, fit),
+            **sensors(model, fit, scaled),
             **words(found, parameter_names(model, fit.structure, names), names),
             "parameter": (dims[:1], np.array(labels, dtype=object), "1", "name"),
             "parameter_estimate": (dims[:1], estimate, "mixed", "estimate"),
@@ -181,8 +190,6 @@ def in_units_of_input(model: StateSpace, fit: Fit, names: list[str]):
     inertia, all coefficients are divided by g, and the inertia has an error, too.
     """
     labels, theta = parameter_names(model, fit.structure, names), fit.theta
-    if not fit.structure.driven:
-        return labels, theta, fit.covariance
     place = labels.index(GAIN)
     g, references = theta[place], model.library.references
     scaled = [x.startswith(("L: ", "D: ", "S: ")) and x != "S: ground" for x in labels]
@@ -205,7 +212,8 @@ def in_units_of_input(model: StateSpace, fit: Fit, names: list[str]):
 
 def among_all(model: StateSpace, names, labels, estimate, covariance):
     """The same among all parameters there may be, so that replicates have one shape."""
-    shapes = [Structure((), force, coloured=True) for force in ("free", "ground")]
+    forces, chain = ("free", "ground"), {"driven": True, "late": True}
+    shapes = [Structure((), force, coloured=True, **chain) for force in forces]
     more = (name for shape in shapes for name in parameter_names(model, shape, names))
     every = list(dict.fromkeys([*names, *more]))
     place = [every.index(label) for label in labels]
@@ -224,19 +232,21 @@ def parameter_names(model: StateSpace, structure: Structure, names) -> list[str]
     else:
         found += [f"S: {q[a]} {q[b]}" for a, b in structure.entries(model.dof)]
     found += [f"log noise: {name}" for name in model.channels.names]
-    found += [GAIN] * structure.driven
+    found += [GAIN] * structure.driven + [LAG] * structure.late
     return [*found, *(["log correlation time"] if structure.coloured else [])]
 
 
 def diagnostics(likelihood: Likelihood, found: Found) -> dict[str, tuple]:
     """Numbers that say whether the law fits."""
     fit = found.fit
-    kurtosis, white, line, frequency = _tested(likelihood.model, fit)
+    kurtosis, white, line, frequency = tested(likelihood.model, fit)
     apart = order_disagreement(likelihood, fit)
     best = float(found.scores.max(initial=0.0))
     rate = 1 / np.exp(fit.theta[-1]) if fit.structure.coloured else np.inf
     error = np.sqrt(fit.covariance[-1, -1]) / rate if fit.structure.coloured else 0.0
     ratio, of_forces = found.colour_ratio, "a coloured and a white force"
+    late, gained = "time after its record that", "gain that"
+    (gain, gain_error), (lag, lag_error) = chain_of(likelihood.model, fit)
     return {
         "log_likelihood": (fit.value, "1", "logarithm of the likelihood"),
         "samples": (likelihood.samples, "1", "sampling times"),
@@ -258,7 +268,27 @@ def diagnostics(likelihood: Likelihood, found: Found) -> dict[str, tuple]:
         "correlation_time_estimate": (1 / rate, "s", "correlation time of the force"),
         "correlation_time_std": (error, "s", "its standard error"),
         "colour_ratio": (ratio, "1", f"likelihood ratio of {of_forces}"),
+        "input_gain_estimate": (gain, "mixed", f"{gained} a recorded force acts with"),
+        "input_gain_std": (gain_error, "mixed", "its standard error"),
+        "input_lag_estimate": (lag, "s", f"{late} a recorded force acts"),
+        "input_lag_std": (lag_error, "s", "its standard error"),
     }
+
+
+def chain_of(model: StateSpace, fit: Fit) -> tuple[tuple[float, float], ...]:
+    """Gain and lag (s) of recorded forces with standard errors; zero without any.
+
+    A lag that is not seen, or less than half a sample, is how a force is held between
+    its samples.
+    """
+    place = model.places(fit.structure)[2].stop
+    error = np.sqrt(np.diag(fit.covariance))
+    nothing = 0.0, 0.0
+    found = [(float(x), float(s)) for x, s in zip(fit.theta, error, strict=True)]
+    gain = found[place] if fit.structure.driven else nothing
+    lag = found[place + 1] if fit.structure.late else nothing
+    told = abs(lag[0]) - NORMAL_QUANTILE * lag[1] > model.dt / 2
+    return gain, lag if told else nothing
 
 
 def words(found: Found, labels: list[str], names: list[str]) -> dict[str, tuple]:
@@ -282,7 +312,7 @@ def undetermined(fit: Fit, labels: list[str]) -> str:
     Null vectors of the information of relative changes, reduced to echelon form, so
     that each names as few parameters as there can be.
     """
-    kept = [i for i, name in enumerate(labels) if not name.startswith("log")]
+    kept = [i for i, name in enumerate(labels) if not name.startswith(("log", LAG))]
     size = np.where(fit.theta[kept] != 0, fit.theta[kept], 1.0)
     relative = fit.covariance[np.ix_(kept, kept)] / np.outer(size, size)
     relative = np.nan_to_num(relative, posinf=1 / NOT_RESOLVED, neginf=0.0)
@@ -300,7 +330,7 @@ def undetermined(fit: Fit, labels: list[str]) -> str:
     return "; ".join(texts)
 
 
-def sensors(model: StateSpace, fit: Fit) -> dict[str, tuple]:
+def sensors(model: StateSpace, fit: Fit, scaled: bool) -> dict[str, tuple]:
     """Sensors, their noise, and the covariance of the force with its errors."""
     one, dims = model.channels, ("channel",)
     noise = model.places(fit.structure)[2]
@@ -316,12 +346,14 @@ def sensors(model: StateSpace, fit: Fit) -> dict[str, tuple]:
         values = getattr(one, kind)
         entries[f"sensor_{kind}"] = (("channel", "dof"), values, f"weight of {kind}s")
     text = "standard error of the covariance of the force"
-    force_std = force_covariance(model, fit)[1]
+    force_std = force_covariance(model, fit, scaled)[1]
     entries["force_covariance_std"] = (("dof", "dof_other"), force_std, text)
     return {k: (dims, x, "mixed", meaning) for k, (dims, x, meaning) in entries.items()}
 
 
-def force_covariance(model: StateSpace, fit: Fit) -> tuple[np.ndarray, np.ndarray]:
+def force_covariance(
+    model: StateSpace, fit: Fit, scaled: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """S Sᵀ of generalised forces and its standard errors, by the delta method."""
 
     def of(theta):
@@ -329,7 +361,7 @@ def force_covariance(model: StateSpace, fit: Fit) -> tuple[np.ndarray, np.ndarra
         root = given.root
         if fit.structure.force == "ground":
             root = np.linalg.solve(model.at(given.coefficients)[0], root)
-        return root @ root.T / (given.gain**2 if fit.structure.driven else 1.0)
+        return root @ root.T / (given.gain**2 if scaled else 1.0)
 
     known = np.isfinite(np.diag(fit.covariance))
     step = np.where(known, np.sqrt(np.diag(fit.covariance)), 1.0) * 1e-3
@@ -344,9 +376,11 @@ def force_covariance(model: StateSpace, fit: Fit) -> tuple[np.ndarray, np.ndarra
     return of(fit.theta), np.sqrt(np.maximum(variance, 0.0))
 
 
-def volatility(likelihood: Likelihood, found: Found) -> VolatilityEstimate:
+def volatility(
+    likelihood: Likelihood, found: Found, scaled: bool
+) -> VolatilityEstimate:
     """Constant volatility by coordinate."""
-    covariance, error = force_covariance(likelihood.model, found.fit)
+    covariance, error = force_covariance(likelihood.model, found.fit, scaled)
     square = np.diag(covariance)
     level = np.sqrt(square)
     return VolatilityEstimate(
@@ -385,89 +419,3 @@ def innovations(model: StateSpace, fit: Fit) -> dict[str, tuple]:
         for (name, (dims, unit)), values in zip(about.items(), joined, strict=True)
     }
     return kept | {"sample_step": ((), model.dt, "s", "time step of the samples")}
-
-
-def order_disagreement(likelihood: Likelihood, fit: Fit) -> float:
-    """Step to the maximum of a filter of first order, in standard errors.
-
-    Where the second order matters, the third one may, too.
-    """
-    if likelihood.model.linear[list(fit.structure.columns)].all():
-        return 0.0
-    _, gradient, _ = likelihood.pieces(
-        fit.structure, fit.theta, fit.axes, 3 - fit.order
-    )
-    inverse, size = normalised_inverse(fit.information)
-    count = len(fit.structure.columns)
-    step = (fit.axes @ (inverse @ (gradient / size) / size))[:count]
-    step /= np.sqrt(np.diag(fit.covariance)[:count])
-    return float(np.abs(step).max(initial=0.0))
-
-
-def _tested(model: StateSpace, fit: Fit) -> tuple[float, float, float, float]:
-    """Largest excess kurtosis, p-values of whiteness and of a line, its frequency."""
-    of_record = model.innovations(fit.structure, fit.theta, fit.order)
-    series = [e / np.sqrt(V) for e, V in map(of_record, range(len(model.records)))]
-    whole = np.concatenate(series)
-    kurtosis = np.mean(whole**4, axis=0) / np.mean(whole**2, axis=0) ** 2 - 3
-    white = ljung_box(series, LAGS, model.correlation_of_neighbours)
-    line = (1.0, 0.0) if model.read_over == "Hz" else largest_line(series, model.dt)
-    return float(np.abs(kurtosis).max()), white, *line
-
-
-def ljung_box(series: Sequence[np.ndarray], most: int, neighbours=0.0) -> float:
-    """P-value of Ljung and Box's test of the whiteness of records and channels.
-
-    With r_h the sample correlation at lag h of n innovations, Q = n Σ r_h² is χ²; there
-    are `most` lags, at most a quarter of the longest record of `series`, one array
-    (time, channel) each. Fourier coefficients under a taper have a correlation ρ with
-    their `neighbours`, so that lag one is left out, and √n r_h have the covariances
-    (Bartlett 1946) 1 + 2ρ², 2ρ and ρ² at lags that are 0, 1 and 2 apart. Q is then
-    taken for a multiple of χ² with the same mean and variance (Satterthwaite 1946). The
-    smallest p-value of all channels counts, times their number (Bonferroni).
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> white = rng.standard_normal((4000, 1))
-    >>> walk = np.cumsum(white, axis=0)
-    >>> print(ljung_box([white], 200) > 0.01, ljung_box([walk], 200))
-    True 0.0
-    """
-    square = np.mean(np.square(np.concatenate(series)), axis=0)
-    lags = range(2 if neighbours else 1, min(most, max(map(len, series)) // 4) + 1)
-    statistic = np.zeros(len(square))
-    for h in lags:
-        count = sum(max(len(x) - h, 0) for x in series)
-        product = sum((x[h:] * x[: max(len(x) - h, 0)]).sum(axis=0) for x in series)
-        statistic += product**2 / count / square**2
-    rho = neighbours**2
-    mean, spread = 1 + 2 * rho, (1 + 2 * rho) ** 2 + 8 * rho + 2 * rho**2
-    values = chi2.sf(statistic * mean / spread, len(lags) * mean**2 / spread)
-    return float(min(1.0, values.min() * len(values)))
-
-
-def largest_line(series: Sequence[np.ndarray], dt: float) -> tuple[float, float]:
-    """P-value of the largest ordinate of all periodograms, and its frequency, Hz.
-
-    Ordinates |Σ e_k exp(−2πi f k Δt)|²/n of white noise of unit variance are
-    exponential, so that the largest of m, g, has p = 1 − (1 − e^{−g})^m (Fisher 1929).
-    A tone stands out where it hardly adds to the correlations of innovations.
-
-    Examples
-    --------
-    >>> white = np.random.default_rng(0).standard_normal((4000, 1))
-    >>> tone = 0.2 * np.cos(0.8 * np.pi * np.arange(4000))[:, None]
-    >>> largest_line([white], 0.1)[0] > 0.01, largest_line([white + tone], 0.1)[1]
-    (True, 4.0)
-    """
-    square = np.mean(np.square(np.concatenate(series)), axis=0)
-    count, largest, frequency = 0, 0.0, 0.0
-    for x in series:
-        power = np.abs(np.fft.rfft(x, axis=0)[1:-1]) ** 2 / len(x) / square
-        count += power.size
-        if power.max(initial=0.0) > largest:
-            largest = power.max()
-            place = 1 + np.argmax(power.max(axis=1))
-            frequency = float(place / (len(x) * dt))
-    return float(-np.expm1(count * np.log1p(-np.exp(-largest)))), frequency

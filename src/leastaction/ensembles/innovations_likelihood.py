@@ -36,6 +36,8 @@ SINGULAR = 1e-8
 # Scoring ends if what a step can gain is below this: 0.05 standard errors.
 LEAST_DECREMENT = 3e-3
 MOST_STEPS = 40
+# Gain of ℓ that is still reckoned with, over gᵀI⁻¹g: four times that of a parabola.
+MOST_GAIN = 2.0
 # Corrections of a step that follows a curved canyon.
 MOST_BENDS = 25
 LARGEST_LOG_STEP = 1.0
@@ -109,6 +111,11 @@ def normalised_inverse(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return (vectors / kept) @ vectors.T, size
 
 
+def _is_between(levels: Sequence[float], low: float, high: float) -> bool:
+    """Whether `low` and `high` are between the same two levels, or below all."""
+    return any(high < x for x in levels) and not any(low < x <= high for x in levels)
+
+
 class Likelihood:
     """Likelihood of the records of a state-space model."""
 
@@ -142,7 +149,13 @@ class Likelihood:
         found = np.ones(len(theta))
         found[own] = self.typical[list(structure.columns)]
         found[entries] = np.abs(theta[entries]).max()
+        if structure.late:
+            found[self._lag(structure)] = self.model.moment
         return found
+
+    def _lag(self, structure: Structure) -> int:
+        """Where the lag of recorded forces is in θ: after their gain."""
+        return self.model.places(structure)[2].stop + 1
 
     def value(self, structure: Structure, theta: np.ndarray, order: int = 2):
         """ℓ, the mean of e²/V, and mean V by channel; −∞ where a filter diverges."""
@@ -235,12 +248,19 @@ class Likelihood:
         better, *_ = self.value(structure, moved, order)
         return (moved, better) if better > value else (theta, value)
 
-    def fit(self, structure: Structure, theta: np.ndarray, order: int = 2) -> Fit:
+    def fit(
+        self,
+        structure: Structure,
+        theta: np.ndarray,
+        order: int = 2,
+        levels: Sequence[float] = (),
+    ) -> Fit:
         """Maximum by Fisher scoring with Levenberg's damping.
 
         The noise scale is profiled first: off in stiffness by 10 %, a start has a
         likelihood 10⁶ nats down in a canyon; inflated noise makes it wide. Steps follow
-        the floor of a curved one.
+        the floor of a curved one. Where only matters which `levels` of ℓ the maximum is
+        above, rising ones, scoring ends once that is seen, unless it is above all.
         """
         damping = FIRST_DAMPING
         theta, _ = self.profiled(structure, theta, order)
@@ -262,37 +282,52 @@ class Likelihood:
                 break
             inverse, size = normalised_inverse(information)
             matrix, slope = information / np.outer(size, size), gradient / size
-            settled = slope @ inverse @ slope < LEAST_DECREMENT
+            decrement = slope @ inverse @ slope
+            settled = decrement < LEAST_DECREMENT
             converged = bool(settled and np.linalg.cond(matrix) < LARGEST_CONDITION)
             found = Fit(
                 structure, theta, value, axes, gradient, information, converged, order
             )
-            if converged:
+            if converged or _is_between(levels, value, value + MOST_GAIN * decrement):
                 break
             turned = self._principal(structure, theta, axes, matrix, size)
             if settled:
                 axes = turned
                 continue
-            better, foreseen = -np.inf, np.inf
-            while not better > value and foreseen > LEAST_DECREMENT:
-                damped = matrix + damping * np.eye(len(size))
-                step = np.linalg.solve(damped, slope) / size
-                step = self._short(structure, axes, step)
-                tried, better = self.profiled(structure, theta + axes @ step, order)
-                foreseen = slope @ (step * size)
-                if not better > value - foreseen:
-                    tried, better = self._bent(found, step, kept)
-                damping *= 8
+            theta, better, damping = self._step(found, damping, kept)
             if not better > value:
                 break
-            theta, axes, damping = tried, turned, max(damping / 80, LEAST_DAMPING)
+            axes, damping = turned, max(damping / 80, LEAST_DAMPING)
         return found
 
+    def _step(self, found: Fit, damping: float, kept):
+        """θ and ℓ after a step from `found` that gains, and the damping after it."""
+        structure, axes = found.structure, found.axes
+        _, size = normalised_inverse(found.information)
+        matrix = found.information / np.outer(size, size)
+        slope = found.gradient / size
+        better, foreseen = -np.inf, np.inf
+        while not better > found.value and foreseen > LEAST_DECREMENT:
+            step = np.linalg.solve(matrix + damping * np.eye(len(size)), slope) / size
+            step = self._short(structure, axes, step)
+            moved = found.theta + axes @ step
+            moved, better = self.profiled(structure, moved, found.order)
+            foreseen = slope @ (step * size)
+            if not better > found.value - foreseen:
+                moved, better = self._bent(found, step, kept)
+            damping *= 8
+        return moved, better, damping
+
     def _short(self, structure: Structure, axes, step) -> np.ndarray:
-        """A step along axes, so short that no logarithm changes by more than one."""
+        """A step along axes, so short that no logarithm changes by more than one.
+
+        Nor a lag by more than a part of the shortest period.
+        """
         moved = axes @ step
         logarithms = list(moved[self.model.places(structure)[2]])
         logarithms += [moved[-1]] * structure.coloured
+        if structure.late:
+            logarithms.append(moved[self._lag(structure)] / self.model.moment)
         largest = np.abs(logarithms).max()
         return step * min(1.0, LARGEST_LOG_STEP / max(largest, LARGEST_LOG_STEP))
 

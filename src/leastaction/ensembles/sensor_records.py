@@ -1,13 +1,14 @@
 """What sensors measured: channels as combinations of q, q̇ and q̈, and their samples."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import sympy as sp
 import xarray as xr
-from scipy.interpolate import make_interp_spline
+from scipy.interpolate import CubicSpline
 
 from leastaction.core.contracts import time_step
 from leastaction.core.euler_lagrange import (
@@ -44,10 +45,15 @@ class Channels:
 
 
 class Record(NamedTuple):
-    """Samples `y` of one stretch, (time, channel), and forces `w` at half steps."""
+    """Samples `y` of one stretch, (time, channel), and of recorded forces `w`.
+
+    These have the shape (time, dof), one row if there are none. Whether the lag
+    between record and force is unknown is told, by coordinate, by `late`.
+    """
 
     y: np.ndarray
     w: np.ndarray
+    late: np.ndarray
 
 
 def channels_of(texts: Sequence[str], coordinates: Sequence[str]) -> Channels:
@@ -95,18 +101,34 @@ def records_of(observations: xr.Dataset) -> tuple[Channels, list[Record], float]
         there = [c for c in endings if c in observations]
         texts = [name + endings[c] for c in there for name in names]
         values = np.concatenate([observations[c].values[0] for c in there], axis=-1)
-    channels, still = channels_of(texts, names), np.zeros((1, len(names)))
+    channels, n = channels_of(texts, names), len(names)
+    still = np.zeros((1, n)), np.zeros(n, dtype=bool)
     if "first_sample" not in observations:
-        records = [Record(np.ascontiguousarray(y, dtype=float), still) for y in values]
+        records = [Record(np.ascontiguousarray(y, dtype=float), *still) for y in values]
         return channels, records, time_step(observations)
-    count = observations["sample_count"].values
-    records = []
-    for first, n in zip(observations["first_sample"].values, count, strict=True):
-        cut, w = slice(first, first + n), still
+    dt, records = float(observations.attrs["time_step"]), []
+    lags = stated_lags(observations) / dt
+    starts, counts = (observations[x].values for x in ("first_sample", "sample_count"))
+    for first, count in zip(starts, counts, strict=True):
+        cut, forces = slice(first, first + count), still
         if "input" in observations:
-            w = half_steps(observations["input"].values[0][cut])
-        records.append(Record(np.ascontiguousarray(values[cut], dtype=float), w))
-    return channels, records, float(observations.attrs["time_step"])
+            samples = observations["input"].values[0][cut]
+            late = np.isnan(lags) & samples.any(axis=0)
+            forces = splines(samples)(np.arange(count), np.nan_to_num(lags)), late
+        records.append(Record(np.ascontiguousarray(values[cut], dtype=float), *forces))
+    return channels, records, dt
+
+
+def stated(observations: xr.Dataset, key: str) -> list:
+    """What is said of the input of each coordinate, such as its `gain`; else None."""
+    said = json.loads(observations.attrs.get("inputs", "{}"))
+    return [said.get(str(name), {}).get(key) for name in observations["dof"].values]
+
+
+def stated_lags(observations: xr.Dataset) -> np.ndarray:
+    """Time after its record at which each input acts, s; NaN where none is stated."""
+    given = stated(observations, "lag")
+    return np.array([x if isinstance(x, int | float) else np.nan for x in given])
 
 
 def thinned(
@@ -123,7 +145,7 @@ def thinned(
     Examples
     --------
     >>> noise = np.random.default_rng(0).standard_normal((400_000, 1))
-    >>> records = [Record(noise, np.zeros((1, 1)))]
+    >>> records = [Record(noise, np.zeros((1, 1)), np.zeros(1, dtype=bool))]
     >>> (one,), every, averaged = thinned(channels_of(["x"], ["x"]), records, 0.02)
     >>> one.y.shape, every, averaged
     ((100000, 1), 4, 4)
@@ -142,14 +164,14 @@ def thinned(
         averaged *= 2
     step = every // averaged
     means = [_means(record, averaged) for record in records]
-    return [Record(one.y[::step], one.w) for one in means], every, averaged
+    return [one._replace(y=one.y[::step]) for one in means], every, averaged
 
 
 def _means(record: Record, count: int) -> Record:
     """Means of `count` samples; one that has a gap is a gap."""
     whole = len(record.y) // count * count
     blocks = record.y[:whole].reshape(-1, count, record.y.shape[1])
-    return Record(blocks.mean(axis=1), record.w)
+    return record._replace(y=blocks.mean(axis=1))
 
 
 def third_differences(records: Sequence[Record]) -> np.ndarray:
@@ -158,8 +180,24 @@ def third_differences(records: Sequence[Record]) -> np.ndarray:
     return np.nanmean(np.concatenate(parts) ** 2, axis=0) / OF_THIRD_DIFFERENCE
 
 
-def half_steps(samples: np.ndarray) -> np.ndarray:
-    """Samples and the values halfway between them, of cubic splines."""
-    count = len(samples)
-    spline = make_interp_spline(np.arange(count), samples, k=3, axis=0)
-    return np.ascontiguousarray(spline(np.arange(2 * count - 1) / 2))
+def splines(samples: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Samples, (time, dof), as a function of times and of lags by coordinate, in rows.
+
+    Before the first one and after the last one they are what they are there.
+
+    Examples
+    --------
+    >>> line = splines(np.arange(5.0)[:, None])
+    >>> line(np.array([1.0, 2.5]), np.array([0.5])).ravel().round(12).tolist()
+    [0.5, 2.0]
+    """
+    last = len(samples) - 1
+    spline = CubicSpline(np.arange(last + 1), samples)
+
+    def at(times, lags):
+        found = [
+            spline(np.clip(times - late, 0, last))[:, a] for a, late in enumerate(lags)
+        ]
+        return np.stack(found, axis=1)
+
+    return at

@@ -10,7 +10,8 @@ accelerometer in a white force has no value at an instant: the mean over one ste
 (q̇_k − q̇_{k−1})/Δt, stands for it.
 
 A vector θ of parameters holds, in this order: free coefficients of L and D, entries of
-S, log s of every channel, the gain of recorded forces, and log τ of a coloured one.
+S, log s of every channel, the gain of recorded forces and the lag, s, that they act
+with, and log τ of a coloured one.
 """
 
 import itertools
@@ -23,7 +24,7 @@ import sympy as sp
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.library import Library
 from leastaction.ensembles import kalman_filter
-from leastaction.ensembles.sensor_records import Record
+from leastaction.ensembles.sensor_records import Record, splines
 
 # |v| is a parabola below this part of the rms velocity: a filter needs slopes.
 SLIDING_PART = 0.05
@@ -57,13 +58,15 @@ class Structure:
     Free candidates in `columns`, those of D after those of L; a `force` that is
     ``diagonal``, ``free`` (lower Cholesky factor) or ``ground`` (one common
     acceleration); a correlation time if it is `coloured`; the gain of recorded forces
-    if the motion is `driven` by such, since a coefficient of L is given.
+    if the motion is `driven` by such, since a coefficient of L is given, and the lag
+    between their record and them if they are `late` by an unknown one.
     """
 
     columns: tuple[int, ...]
     force: str = "diagonal"
     coloured: bool = False
     driven: bool = False
+    late: bool = False
 
     def entries(self, dof: int) -> list[tuple[int, int]]:
         """Places of the entries of S among (row, column)."""
@@ -88,12 +91,14 @@ class Parameters(NamedTuple):
     noise: np.ndarray
     rate: float
     gain: float
+    lag: float
 
 
 class Discrete(NamedTuple):
     """A linear law: from sample to sample, and in continuous time.
 
-    `inverse` is M⁻¹ times the gain of recorded forces; `seen` weighs q̈ at the sensors.
+    `inverse` is M⁻¹ times the gain of recorded forces, `lag` theirs, s; `seen` weighs q̈
+    at the sensors.
     """
 
     transition: np.ndarray
@@ -104,6 +109,7 @@ class Discrete(NamedTuple):
     push: np.ndarray
     inverse: np.ndarray
     seen: np.ndarray
+    lag: float
 
 
 def is_linear(library: Library) -> np.ndarray:
@@ -151,10 +157,14 @@ class StateSpace:
         self.dof = len(library.coordinates)
         self.linear = is_linear(library)
         self.driven = any(len(record.w) > 1 for record in records)
+        self.late = any(record.late.any() for record in records)
+        self.forces = [splines(r.w) if len(r.w) > 1 else None for r in records]
+        self.moment = LARGEST_TURN / frequency
         self.kernel = kalman_filter.compiled(library)
         self.steps = max(1, int(np.ceil(frequency * dt / LARGEST_TURN)))
         self.width = SLIDING_PART * float(self.scale[self.dof :].max())
         noise = noise / np.sqrt(averaged)
+        self._lagged: dict[int, tuple[float, np.ndarray]] = {}
         self.starts = [self._start(r, noise, frequency) for r in records]
 
     @property
@@ -184,8 +194,9 @@ class StateSpace:
             root[tuple(np.transpose(structure.entries(n)))] = theta[entries]
         rate = np.exp(-theta[-1]) if structure.coloured else 0.0
         gain = theta[noises.stop] if structure.driven else 0.0
+        lag = theta[noises.stop + 1] if structure.late else 0.0
         noise = self._of_means(np.exp(2 * theta[noises]), c, root, structure)
-        return Parameters(c, root, noise, rate, gain)
+        return Parameters(c, root, noise, rate, gain, lag)
 
     def _of_means(self, noise, coefficients, root, structure) -> np.ndarray:
         """Variances of means of samples, as those of samples in the middle.
@@ -278,15 +289,30 @@ class StateSpace:
         sees[:, 2 * n : core] += shaken @ rates[n : 2 * n, 2 * n :]
         inverse = given.gain * self.at(given.coefficients)[0]
         of_time = transition, covariance, sees, rates, diffusion, push
-        return Discrete(*of_time, inverse, seen)
+        return Discrete(*of_time, inverse, seen, given.lag)
+
+    def recorded(self, number: int, lag: float) -> np.ndarray:
+        """Recorded forces at half steps, (half step, dof); one row if there are none.
+
+        Those that act with an unknown `lag`, s, act so much after their record.
+        """
+        record = self.records[number]
+        if len(record.w) == 1:
+            return record.w
+        if self._lagged.get(number, (None,))[0] != lag:
+            half_steps = np.arange(2 * len(record.w) - 1) / 2
+            rows = np.where(record.late, lag / self.dt, 0.0)
+            self._lagged[number] = lag, self.forces[number](half_steps, rows)
+        return self._lagged[number][1]
 
     def forced(self, found: "Discrete", number: int) -> tuple[np.ndarray, np.ndarray]:
         """What forces add to the state in each step, and to sensors; else one row."""
         n, core = self.dof, len(found.rates)
+        w = self.recorded(number, found.lag)
         half = kalman_filter.discretised(found.rates, found.diffusion, self.dt / 2)[0]
         begin, end = kalman_filter.response(found.rates, self.dt / 2)
-        pushes = np.tile(found.push, (len(self.records[number].w), 1))
-        pushes[:, n : 2 * n] += self.records[number].w @ found.inverse.T
+        pushes = np.tile(found.push, (len(w), 1))
+        pushes[:, n : 2 * n] += w @ found.inverse.T
         offset = pushes[::2, n : 2 * n] @ found.seen.T
         if len(pushes) == 1:
             pushes = np.tile(pushes, (3, 1))
@@ -325,7 +351,7 @@ class StateSpace:
 
         def run(number, y, e, V):
             start = self._state(number, given, sees[0].shape[1], linear)
-            w = given.gain * self.records[number].w
+            w = given.gain * self.recorded(number, given.lag)
             if len(w) == 1:
                 w = np.broadcast_to(w, (2 * len(y) + 1, self.dof)).copy()
             return self.kernel.run(y, w, *law, *sees, *start, *step, e, V)

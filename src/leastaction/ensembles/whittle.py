@@ -17,6 +17,7 @@ a filter, with half of the conditional variances: all else is
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from scipy.signal.windows import hann
@@ -104,9 +105,14 @@ class BandedStateSpace(StateSpace):
         return of_record
 
 
+@lru_cache(maxsize=4)
+def _taper(count: int) -> np.ndarray:
+    return hann(count, sym=False)
+
+
 def _tapered(y: np.ndarray) -> np.ndarray:
     """Fourier coefficients under Hann's taper, of the variance of the density."""
-    taper = hann(len(y), sym=False)
+    taper = _taper(len(y))
     return np.fft.rfft(taper[:, None] * y, axis=0) / np.sqrt(np.sum(taper**2))
 
 

@@ -16,20 +16,17 @@ from leastaction.recordings.remarks import (
     reservations,
     student,
 )
+from leastaction.recordings.shaken_remarks import (
+    doubts,
+    memory,
+    of_inputs,
+    sensor_noise,
+)
 from leastaction.recordings.units_of_terms import coefficient_units
 from leastaction.report.readable import percent_text
 
-# Below this p-value innovations are not white.
-LEAST_P_VALUE = 1e-3
-# Likelihood ratio, or score, above which a force is no white noise.
-RATIO_OF_COLOUR = 10.0
 # Standard errors that a further step may move a law by.
 LARGEST_REMAINING = 3.0
-# Excess kurtosis beyond which innovations are not Gaussian.
-LARGEST_KURTOSIS = 0.5
-# Steps, in standard errors, from the second order filter to the first one, beyond which
-# the third may matter.
-LARGEST_DISAGREEMENT = 5.0
 FIGURES = ("prediction", "residuals")
 # Of a randomly excited motion.
 SHAKEN_FIGURES = ("spectra", "innovations", "one_step", "force_spectrum")
@@ -84,7 +81,7 @@ class Law(IdentifiedModel):
         """Why the law is not simply `found`, one sentence each."""
         if self.rollout is not None:
             return reservations(self.model, self.rollout)
-        return [*[OPPOSED] * self._is_opposed(), *_doubts(self.dataset)]
+        return [*[OPPOSED] * self._is_opposed(), *doubts(self.dataset)]
 
     def _is_opposed(self) -> bool:
         """Whether a recorded input gives all masses a negative sign."""
@@ -102,7 +99,7 @@ class Law(IdentifiedModel):
         told = [t for s in stages for t in json.loads(s.attrs.get("warnings", "[]"))]
         texts = [*dict.fromkeys(told), *self.reservations]
         if self.rollout is None:
-            return texts
+            return texts + of_inputs(self.dataset, self.observations)
         return [*texts, *remarks(self.model, self.observations)]
 
     @property
@@ -225,11 +222,12 @@ class Law(IdentifiedModel):
             "```",
         ]
         if random:
+            scale = _scale_note(self.observations, self.terms(), random)
             return [
                 *lines,
-                f"Sensor noise: {_sensor_noise(self.dataset)}. "
-                f"{_memory(self.dataset)}`Wdot` is white noise of strength one. "
-                f"{_scale_note(self.observations, [], random)} The search ended "
+                f"Sensor noise: {sensor_noise(self.dataset)}. "
+                f"{memory(self.dataset)}`Wdot` is white noise of strength one. "
+                f"{scale} The search ended "
                 f"because {self.dataset['search_stop'].item()}.",
                 *_modes(self.modes),
             ]
@@ -405,87 +403,3 @@ def _alternatives(about: list[dict]) -> list[str]:
 def _amplitudes(model: xr.Dataset) -> str:
     ranges = zip(model["dof"].values, model["amplitude_range"].values[0], strict=True)
     return ", ".join(f"{name} {low:.3g} … {high:.3g}" for name, (low, high) in ranges)
-
-
-def _doubts(model: xr.Dataset) -> list[str]:
-    """Reservations about the law of a randomly excited motion."""
-    texts = []
-    lost = str(model["identifiability"].item())
-    if lost:
-        texts.append(
-            "not identifiable: relative changes that the data do not tell from none "
-            f"are {lost}"
-        )
-    if not int(model["converged"]):
-        texts.append(
-            "the likelihood did not settle at its maximum: a step would move the "
-            f"law by {float(model['remaining']):.2g} standard errors"
-        )
-    score, penalty = float(model["best_absent_score"]), float(model["term_penalty"])
-    if score > penalty:
-        texts.append(
-            f"a term is missing: {model['best_absent_term'].item()} has a score of "
-            f"{score:.0f}, and chance gives {penalty:.0f}; add candidates"
-        )
-    rivals = str(model["alternatives"].item())
-    if rivals:
-        texts.append(
-            f"another law fits nearly as well: {rivals}. A longer record, or larger "
-            "motion, may tell them apart"
-        )
-    ratio = float(model["colour_ratio"])
-    if ratio > RATIO_OF_COLOUR and not float(model["correlation_time_estimate"]):
-        texts.append(
-            f"the random force has a memory (score {ratio:.0f}) that the law lacks; "
-            "leave `colour: white` out"
-        )
-    if float(model["whiteness_p_value"]) < LEAST_P_VALUE:
-        texts.append(
-            f"innovations are not white (p = {float(model['whiteness_p_value']):.1g}): "
-            "a mode, a force with a memory, or a tone is missing in the model"
-        )
-    if float(model["line_p_value"]) < LEAST_P_VALUE:
-        texts.append(
-            f"innovations have a line at {float(model['line_frequency']):.4g} Hz (p = "
-            f"{float(model['line_p_value']):.1g}): a tone acts, or is measured; leave "
-            "it out by `band`, or record it as an input"
-        )
-    kurtosis = float(model["kurtosis"])
-    if kurtosis > LARGEST_KURTOSIS:
-        texts.append(
-            f"innovations are not Gaussian (excess kurtosis {kurtosis:.2g}): impacts, "
-            "or a strongly nonlinear motion between samples"
-        )
-    if float(model["order_disagreement"]) > LARGEST_DISAGREEMENT:
-        texts.append(
-            "filters of first and second order disagree by "
-            f"{float(model['order_disagreement']):.2g} standard errors: sample faster, "
-            "or use better sensors"
-        )
-    return texts
-
-
-def _memory(model: xr.Dataset) -> str:
-    """Correlation time of a random force that is not white, with its interval."""
-    value = float(model["correlation_time_estimate"])
-    if not value:
-        return ""
-    error = NORMAL_QUANTILE * float(model["correlation_time_std"])
-    number, width = rounded(value, error)
-    return f"The random force has a memory of {number} ± {width} s. "
-
-
-def _sensor_noise(model: xr.Dataset) -> str:
-    """Standard deviation of every channel, with its interval."""
-    texts = []
-    for name, value, error in zip(
-        model["channel"].values,
-        model["sensor_noise_estimate"].values,
-        model["sensor_noise_std"].values,
-        strict=True,
-    ):
-        number, width = rounded(float(value), NORMAL_QUANTILE * float(error))
-        texts.append(
-            f"`{name}` {number} ± {width}" if error < value else f"`{name}` none"
-        )
-    return ", ".join(texts)

@@ -11,7 +11,7 @@ import numpy as np
 
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.library import Library
-from leastaction.recordings.inputs import GAIN, LAG, OFFSET, TIME_CONSTANT, UNKNOWN
+from leastaction.recordings.inputs import GAIN, OFFSET, TIME_CONSTANT, UNKNOWN
 from leastaction.recordings.units_of_terms import unlike_sums
 
 # Largest Σ|k| of cos(k·q) and sin(k·q).
@@ -73,15 +73,14 @@ def _undecided(inputs: Mapping, has_scale: bool, random: bool) -> list[str]:
             f"{len(inputs)} inputs; the gain of a single one can be found: give it"
         )
     chain = [
-        f"import.inputs.{name}.{key}"
+        f"import.inputs.{name}.{TIME_CONSTANT}"
         for name, entry in inputs.items()
-        for key in (LAG, TIME_CONSTANT, GAIN)
-        if entry.get(key) is not None
+        if entry.get(TIME_CONSTANT) is not None
     ]
     if random and chain:
         problems.append(
-            f"{chain[0]}: the law of a random excitation takes inputs as they are "
-            "recorded; leave it out"
+            f"{chain[0]}: the law of a random excitation knows a lag and a gain of its "
+            "inputs, no time constant; leave it out"
         )
     return problems
 

@@ -1,6 +1,6 @@
 """What to believe of the law of a deterministic recording, and what it conserves."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import sympy as sp
@@ -150,7 +150,7 @@ def remarks(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
 def _inputs(model: xr.Dataset, stated: Mapping) -> list[str]:
     """What lies between inputs and forces, where it was asked for or seen."""
     texts: list[str] = []
-    lags: dict[tuple[str, ...], list[str]] = {}
+    lags: dict[tuple[float, float], list[str]] = {}
     for a, name in enumerate(map(str, model["dof"].values)):
         value = {k: float(model[f"input_{k}"][0, a]) for k in FOUND_OF_INPUTS}
         error = {
@@ -158,10 +158,8 @@ def _inputs(model: xr.Dataset, stated: Mapping) -> list[str]:
             for k in FOUND_OF_INPUTS
         }
         asked = stated.get(name, {})
-        lag, width = rounded(1e3 * abs(value[LAG]), 1e3 * error[LAG])
         if value[LAG] and np.isfinite(error[LAG]):
-            when = "after" if value[LAG] > 0 else "before"
-            lags.setdefault((lag, width, when), []).append(name)
+            lags.setdefault((value[LAG], error[LAG]), []).append(name)
         for key, text in FOUND_OF_INPUTS.items():
             if asked.get(key) != UNKNOWN:
                 continue
@@ -172,17 +170,26 @@ def _inputs(model: xr.Dataset, stated: Mapping) -> list[str]:
                 texts.append(f"{text} of the input of {name} is {number} ± {width}")
         if asked.get(OFFSET) == UNKNOWN:
             texts.append(_offset(model, name, value[GAIN]))
-    of_lags = []
-    for (lag, width, when), names in lags.items():
-        who, whose = f"inputs of {listed(names)} act", "their"
-        if len(names) == 1:
-            who, whose = f"input of {names[0]} acts", "its"
-        of_lags.append(
-            f"the {who} {lag} ± {width} ms {when} the time of {whose} record; the law "
-            "takes this into account: check the clocks of the channels, or what lies "
-            "between command and force"
-        )
-    return of_lags + texts
+    return [lagging(names, *found) for found, names in lags.items()] + texts
+
+
+def lagging(names: Sequence[str], lag: float, width: float) -> str:
+    """That inputs of coordinates act `lag` ± `width`, s, after the time of a record.
+
+    Examples
+    --------
+    >>> lagging(["z"], -1.6e-6, 2e-7).partition(";")[0]
+    'the input of z acts 0.00160 ± 0.00020 ms before the time of its record'
+    """
+    number, width = rounded(1e3 * abs(lag), 1e3 * width)
+    who, whose = f"inputs of {listed(names)} act", "their"
+    if len(names) == 1:
+        who, whose = f"input of {names[0]} acts", "its"
+    return (
+        f"the {who} {number} ± {width} ms {'after' if lag > 0 else 'before'} the time "
+        f"of {whose} record; the law takes this into account: check the clocks of the "
+        "channels, or what lies between command and force"
+    )
 
 
 def _offset(model: xr.Dataset, name: str, gain: float) -> str:

@@ -1,0 +1,123 @@
+"""What to believe of the law of a random motion, and what it says of its sensors."""
+
+import numpy as np
+import xarray as xr
+
+from leastaction.core.model import NORMAL_QUANTILE, rounded
+from leastaction.ensembles.sensor_records import stated, stated_lags
+from leastaction.recordings.inputs import GAIN, UNKNOWN
+from leastaction.recordings.remarks import FOUND_OF_INPUTS, lagging
+
+# Below this p-value innovations are not white.
+LEAST_P_VALUE = 1e-3
+# Likelihood ratio, or score, above which a force is no white noise.
+RATIO_OF_COLOUR = 10.0
+# Excess kurtosis beyond which innovations are not Gaussian.
+LARGEST_KURTOSIS = 0.5
+# Steps, in standard errors, from the second order filter to the first one, beyond which
+# the third may matter.
+LARGEST_DISAGREEMENT = 5.0
+
+
+def doubts(model: xr.Dataset) -> list[str]:
+    """Reservations about the law of a randomly excited motion."""
+    texts = []
+    lost = str(model["identifiability"].item())
+    if lost:
+        texts.append(
+            "not identifiable: relative changes that the data do not tell from none "
+            f"are {lost}"
+        )
+    if not int(model["converged"]):
+        texts.append(
+            "the likelihood did not settle at its maximum: a step would move the "
+            f"law by {float(model['remaining']):.2g} standard errors"
+        )
+    score, penalty = float(model["best_absent_score"]), float(model["term_penalty"])
+    if score > penalty:
+        texts.append(
+            f"a term is missing: {model['best_absent_term'].item()} has a score of "
+            f"{score:.0f}, and chance gives {penalty:.0f}; add candidates"
+        )
+    rivals = str(model["alternatives"].item())
+    if rivals:
+        texts.append(
+            f"another law fits nearly as well: {rivals}. A longer record, or larger "
+            "motion, may tell them apart"
+        )
+    ratio = float(model["colour_ratio"])
+    if ratio > RATIO_OF_COLOUR and not float(model["correlation_time_estimate"]):
+        texts.append(
+            f"the random force has a memory (score {ratio:.0f}) that the law lacks; "
+            "leave `colour: white` out, or widen the `band`"
+        )
+    if float(model["whiteness_p_value"]) < LEAST_P_VALUE:
+        texts.append(
+            f"innovations are not white (p = {float(model['whiteness_p_value']):.1g}): "
+            "a mode, a force with a memory, or a tone is missing in the model"
+        )
+    if float(model["line_p_value"]) < LEAST_P_VALUE:
+        texts.append(
+            f"innovations have a line at {float(model['line_frequency']):.4g} Hz (p = "
+            f"{float(model['line_p_value']):.1g}): a tone acts, or is measured; leave "
+            "it out by `band`, or record it as an input"
+        )
+    kurtosis = float(model["kurtosis"])
+    if kurtosis > LARGEST_KURTOSIS:
+        texts.append(
+            f"innovations are not Gaussian (excess kurtosis {kurtosis:.2g}): impacts, "
+            "or a strongly nonlinear motion between samples"
+        )
+    if float(model["order_disagreement"]) > LARGEST_DISAGREEMENT:
+        texts.append(
+            "filters of first and second order disagree by "
+            f"{float(model['order_disagreement']):.2g} standard errors: sample faster, "
+            "or use better sensors"
+        )
+    return texts
+
+
+def of_inputs(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
+    """Lag and gain of the inputs of a randomly excited motion, seen or asked for."""
+    (gain, of_gain), (lag, of_lag) = (
+        (float(model[f"input_{what}_estimate"]), float(model[f"input_{what}_std"]))
+        for what in ("gain", "lag")
+    )
+    names, texts = observations["dof"].values, []
+    if lag:
+        driven = observations["input"].values.any(axis=(0, 1))
+        late = map(str, names[driven & np.isnan(stated_lags(observations))])
+        texts.append(lagging(list(late), lag, NORMAL_QUANTILE * of_lag))
+    if UNKNOWN in (gains := stated(observations, GAIN)):
+        number, width = rounded(gain, NORMAL_QUANTILE * of_gain)
+        name = names[gains.index(UNKNOWN)]
+        texts.append(
+            f"{FOUND_OF_INPUTS[GAIN]} of the input of {name} is {number} ± {width}"
+        )
+    return texts
+
+
+def memory(model: xr.Dataset) -> str:
+    """Correlation time of a random force that is not white, with its interval."""
+    value = float(model["correlation_time_estimate"])
+    if not value:
+        return ""
+    error = NORMAL_QUANTILE * float(model["correlation_time_std"])
+    number, width = rounded(value, error)
+    return f"The random force has a memory of {number} ± {width} s. "
+
+
+def sensor_noise(model: xr.Dataset) -> str:
+    """Standard deviation of every channel, with its interval."""
+    texts = []
+    for name, value, error in zip(
+        model["channel"].values,
+        model["sensor_noise_estimate"].values,
+        model["sensor_noise_std"].values,
+        strict=True,
+    ):
+        number, width = rounded(float(value), NORMAL_QUANTILE * float(error))
+        texts.append(
+            f"`{name}` {number} ± {width}" if error < value else f"`{name}` none"
+        )
+    return ", ".join(texts)
