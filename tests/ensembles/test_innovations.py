@@ -209,6 +209,18 @@ def test_first_guesses_of_a_memory_have_slopes(samples, duffing):
     assert found[0] == pytest.approx(found[1], rel=0.01)
 
 
+def test_scoring_ends_once_the_maximum_is_between_levels(duffing):
+    """Unless it is above all: a law that enters is one at its maximum."""
+    likelihood = Likelihood(model_of(duffing.isel(time=slice(0, 2000))))
+    structure = Structure((2, 4, 5, 6))
+    start = np.array([-0.45, -0.12, 0.12, 0.03, 0.7, np.log(NOISE)])
+    best = likelihood.fit(structure, start)
+    early = likelihood.fit(structure, start, levels=[best.value - 500, best.value + 50])
+    assert not early.converged and best.value - 50 < early.value < best.value
+    late = likelihood.fit(structure, start, levels=[best.value - 1])
+    assert late.converged and late.value == best.value
+
+
 def test_terms_that_imitate_each_other_are_exchanged(duffing):
     """Beside q², cos q is nearly q⁴; the one that is listed first stays."""
     terms = TERMS | {"lagrangian": [{"terms": ["xdot**2", "x**2", "x**4", "cos(x)"]}]}

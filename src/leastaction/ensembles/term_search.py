@@ -246,12 +246,14 @@ class Search:
             there = self.foreseen(fit, absent, j, out)[1]
             still = np.delete(fit.theta, out[1:])
             still[out[0]] = 0.0
-            tried = self._better(structure, [still, there], fit.order)
-            value = tried.value + fewer[out]
+            least = fit.value - fewer[out]
             simpler = absent[j] < own[out[0]]
-            if value > fit.value + (-LEAST_GAIN if simpler else LEAST_GAIN):
+            better = least + (-LEAST_GAIN if simpler else LEAST_GAIN)
+            levels = least - NEARLY_AS_WELL, better
+            tried = self._better(structure, [still, there], fit.order, levels)
+            if tried.value > better:
                 return tried
-            if value > fit.value - NEARLY_AS_WELL:
+            if tried.value > least - NEARLY_AS_WELL:
                 old = " and ".join(self.names[own[i]] for i in out)
                 self.rivals.append(f"{self.names[absent[j]]} instead of {old}")
         return None
@@ -289,7 +291,8 @@ class Search:
         columns = *columns[:place], *columns[place + 1 :]
         structure = replace(fit.structure, columns=columns)
         starts = [np.delete(fit.theta, place), np.delete(theta, place)]
-        return self._better(structure, starts, fit.order)
+        levels = [fit.value - self.penalty / 2]
+        return self._better(structure, starts, fit.order, levels)
 
     def with_column(self, fit: Fit, absent: Sequence[int], new: int) -> Fit:
         """Fit with a further candidate."""
@@ -297,11 +300,13 @@ class Search:
         structure = replace(fit.structure, columns=(*columns, absent[new]))
         still = np.insert(fit.theta, len(columns), 0.0)
         starts = [still, self.foreseen(fit, absent, new)[1]]
-        return self._better(structure, starts, fit.order)
+        levels = [fit.value + self.penalty / 2]
+        return self._better(structure, starts, fit.order, levels)
 
-    def _better(self, structure: Structure, starts, order: int) -> Fit:
+    def _better(self, structure: Structure, starts, order: int, levels=()) -> Fit:
         values = [self.likelihood.profiled(structure, s, order)[1] for s in starts]
-        return self.likelihood.fit(structure, starts[int(np.argmax(values))], order)
+        best = starts[int(np.argmax(values))]
+        return self.likelihood.fit(structure, best, order, levels)
 
     def simplest_force(self, fits: Sequence[Fit]) -> Fit:
         """The force by BIC: independent, of the ground, or any covariance."""
