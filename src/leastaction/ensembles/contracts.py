@@ -123,7 +123,7 @@ CONTRACTS = {
                 dissipation_status [1] what algebra says about the term of D
                 dissipation_equivalent [1] equivalent of a removed candidate of D
             replicate:
-                highest_frequency [rad/s] highest angular frequency of a mode
+                highest_frequency [rad/s] highest angular frequency of the modes
             replicate start column:
                 start_coefficient [mixed] first guess of the coefficients of L, then D
             """
