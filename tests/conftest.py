@@ -19,6 +19,7 @@ TOGETHER = {
     "tests/faults/test_recording.py": "imported",
     "tests/slurm/test_faults.py": "slurm",
     "tests/slurm/test_papers.py": "slurm",
+    "tests/workflow/test_adding_to_report.py": "finished",
     "tests/workflow/test_blocks.py": "blocks",
     "tests/workflow/test_determinism.py": "finished",
     "tests/workflow/test_outputs.py": "finished",
