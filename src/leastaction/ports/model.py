@@ -119,9 +119,9 @@ class PortModel:
 def expected_gain(model: xr.Dataset) -> np.ndarray:
     """√(m/m'): m coefficients of the motions, m' of them independent by structure.
 
-    Root mean squares of the errors that noise makes of motions and outputs have this
-    ratio, without over with structure, if both have the same terms and the greatest
-    likelihood.
+    Root mean squares of the errors that noise makes of the motions and outputs of a fit
+    have this ratio, without over with structure, if both have the same terms and the
+    greatest likelihood. Other motions, such as free runs, may gain more or less.
     """
     count = model["coefficients"].values
     return np.sqrt(count / (count - model["equations"].values))
@@ -234,11 +234,11 @@ class StructureModel:
     def _gain_text(self) -> str:
         """What structure is worth for the motions."""
         count, equations = self._first("coefficients"), self._first("equations")
-        how = f"{self.gain:.2g} times as" if equations else "as"
+        how = f"{self.gain:.2g} times smaller than" if equations else "as large as"
         text = f"structure imposes {equations:g} equations on the {count:g} "
-        text += f"coefficients of motion and outputs: free runs are {how} accurate as "
-        text += "those of the same terms without structure"
-        return text if self.gain >= TWICE else f"{text}, not twice"
+        text += f"coefficients of motion and outputs: errors of motions are {how} "
+        text += "those of the same terms without it"
+        return text if self.gain >= TWICE else f"{text}, not twice as accurate"
 
     def _entries(self, letter: str, name: str) -> Iterator[str]:
         """Entries that are not zero, with standard errors."""
