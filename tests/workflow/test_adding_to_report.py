@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from textwrap import indent
 
 import pandas as pd
 import yaml
@@ -31,7 +32,11 @@ def test_a_row_and_a_figure_are_added(finished, tmp_path):
     project = Project(tmp_path / "project")
     # The row: an entry of a table, and a limit of an example.
     first = "FIT_AND_ROLLOUT = (\n"
-    edited(project.folder / ROWS, first, first + block("    Row"))
+    edited(
+        project.folder / ROWS,
+        first,
+        first + indent(block("Row"), "    ").rstrip() + ",\n",
+    )
     first = "    exact_support: 1.0\n"
     edited(project.folder / HARMONIC, first, first + "    energy_rms: 0.5\n")
     # The figure: a file, and what it shows.
