@@ -46,7 +46,7 @@ from leastaction.snapshots.discrete_lagrangian import positions_of
 # What is chosen from, in the order in which neighbours are tried.
 CHOICES = {
     "misfit": (np.inf, 1.0, 0.1, 1e-2, 1e-3),
-    "width": (1, 2, 3, 4),
+    "width": (1, 2, 3, 4, 5, 6),
     "degree": (2, 4, 6),
     "length_scale": (2.0, 3.0, 5.0),
     "even": (False, True),
