@@ -6,12 +6,10 @@ from functools import cached_property
 import numpy as np
 import xarray as xr
 
+from leastaction.ports.contracts import TWICE, expected_gain
 from leastaction.ports.dae import PortDae
 from leastaction.ports.effort_data import training_set
 from leastaction.ports.port_structure import Candidates
-
-# Factor of accuracy that is worth the structure.
-TWICE = 2.0
 
 
 class PortModel:
@@ -114,17 +112,6 @@ class PortModel:
         return "\n".join(lines)
 
     __repr__ = __str__
-
-
-def expected_gain(model: xr.Dataset) -> np.ndarray:
-    """√(m/m'): m coefficients of the motions, m' of them independent by structure.
-
-    Root mean squares of the errors that noise makes of the motions and outputs of a fit
-    have this ratio, without over with structure, if both have the same terms and the
-    greatest likelihood. Other motions, such as free runs, may gain more or less.
-    """
-    count = model["coefficients"].values
-    return np.sqrt(count / (count - model["equations"].values))
 
 
 class StructureModel:

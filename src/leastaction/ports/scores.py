@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from leastaction.ports.model import TWICE, expected_gain
+from leastaction.ports.contracts import TWICE, expected_gain
 from leastaction.report import verdict
 from leastaction.report.case import (
     ADDED,

@@ -78,6 +78,7 @@ LOOKS = {
 COMPONENTS = ("#1b4f9c", "#e08a00", "#2f8f5b", "#7b3fa0", "#5c6b73", "#3fa7c9")
 COMPONENTS += ("#8a5a44", "#d1689c")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
+SIZE = 3.5
 OTHER = Look("", "lagrangian_sindy_color", "v", (0, (4, 1)))
 SMOOTHED = "_smoothed"
 

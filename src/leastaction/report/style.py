@@ -15,7 +15,13 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.textpath import text_to_path
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import (
+    FuncFormatter,
+    LogLocator,
+    NullFormatter,
+    NullLocator,
+    ScalarFormatter,
+)
 
 from leastaction.core import families
 from leastaction.core.settings import Style
@@ -215,6 +221,16 @@ def log_numbers(axis: Axis) -> None:
     low, high = axis.get_view_interval()
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,)))
     plain_numbers(axis)
+
+
+def double_logarithmic(axes: Axes, ticks, label: str, base: int = 10) -> None:
+    """Double logarithmic axes with plain ticks along x."""
+    axes.set_xscale("log", base=base)
+    axes.set_yscale("log")
+    axes.set_xticks(ticks)
+    axes.xaxis.set_major_formatter(ScalarFormatter())
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlabel(label)
 
 
 def text_width(text: str, settings: Mapping) -> float:

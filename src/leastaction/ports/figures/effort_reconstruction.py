@@ -16,7 +16,8 @@ from leastaction.core.expressions import parse
 from leastaction.core.families import declared_units
 from leastaction.core.units import dimension_of
 from leastaction.core.units import unit as unit_of
-from leastaction.ports.figures.learning_curves import SIZE, component
+from leastaction.ports.figures.learning_curves import component
+from leastaction.report.looks import SIZE
 from leastaction.report.panel import BASELINE, Panel, panel_title
 from leastaction.report.readable import listed, plain_scientific, unit_label
 from leastaction.report.style import (

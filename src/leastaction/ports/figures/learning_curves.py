@@ -9,13 +9,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
+from matplotlib.ticker import LogLocator
 
 from leastaction.ports.scores import curves
-from leastaction.report.looks import COMPONENTS, MARKERS, colored, look
+from leastaction.report.looks import COMPONENTS, MARKERS, SIZE, colored, look
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction.report.readable import listed, plain_scientific
-from leastaction.report.style import grid_of, key, legend_on_top
+from leastaction.report.style import double_logarithmic, grid_of, key, legend_on_top
 
 SAMPLES = "Training samples"
 SCORES = {"row": "transformed_rmse", "effort": "effort_rmse"}
@@ -35,7 +35,6 @@ TRAINING_SAMPLES = 64
 NOISY = ("random noise of the derivative", "estimate_color")
 SMOOTH = ("error of the time discretisation", "published_color")
 NAMES = {BASELINE: "as published", MAIN: "recommended, high-order data"}
-SIZE = 3.5
 # Smaller errors are round-off; learning curves have a hollow mark at the lower edge.
 NEGLIGIBLE = 1e-10
 # Factor between the marks of neighbouring components, which would hide one another.
@@ -248,18 +247,8 @@ def _grid(panels: Sequence[Panel], settings: Mapping, columns: int):
     return figure, grid
 
 
-def logarithmic(axes: Axes, ticks, label: str, base: int = 10) -> None:
-    """Double logarithmic axes with plain ticks along x."""
-    axes.set_xscale("log", base=base)
-    axes.set_yscale("log")
-    axes.set_xticks(ticks)
-    axes.xaxis.set_major_formatter(ScalarFormatter())
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xlabel(label)
-
-
 def _name_sizes(axes: Axes, sizes, label: str = SAMPLES) -> None:
-    logarithmic(axes, sizes, label, base=2)
+    double_logarithmic(axes, sizes, label, base=2)
     axes.yaxis.set_major_locator(LogLocator(numticks=12))
 
 

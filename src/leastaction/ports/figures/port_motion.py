@@ -6,10 +6,15 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from leastaction.ports.figures.learning_curves import SIZE, logarithmic
-from leastaction.report.looks import COMPONENTS, MARKERS, colored
+from leastaction.report.looks import COMPONENTS, MARKERS, SIZE, colored
 from leastaction.report.panel import MAIN, Panel, panel_title
-from leastaction.report.style import grid_of, key, legend_on_top, time_axis
+from leastaction.report.style import (
+    double_logarithmic,
+    grid_of,
+    key,
+    legend_on_top,
+    time_axis,
+)
 
 # Errors below are round-off.
 LEAST_ERROR = 1e-12
@@ -88,7 +93,7 @@ def port_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
             right.plot(steps, second, "--", color="0.5", linewidth=0.6)
             if i == 0:
                 handles.append(key(label, **style))
-        logarithmic(right, rollout["step"].values, "Time step (s)")
+        double_logarithmic(right, rollout["step"].values, "Time step (s)")
         right.set_ylabel("Residual of the balance (J)")
         left.set_ylabel("$H$ (J)")
         time_axis(left, time)
