@@ -1,5 +1,6 @@
 """A law from recordings: structure, numbers, error bars, and what shooting rests on."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,17 +9,23 @@ import xarray as xr
 import yaml
 from recorded import ROOT, identified
 from scipy.signal import lfilter
+from scipy.stats import ttest_1samp
 from sympy import lambdify
 
 import leastaction
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.expressions import parse
 from leastaction.core.model import simulate
-from leastaction.recordings import cross_validated_shooting, input_dynamics
+from leastaction.recordings import (
+    cross_validated_shooting,
+    input_dynamics,
+    input_hold,
+)
 from leastaction.recordings.candidates import smooth_friction
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.error_bars import absent_term
 from leastaction.recordings.input_dynamics import InputDynamics, Unknown
+from leastaction.recordings.input_hold import held_or_sampled
 from leastaction.recordings.inputs import Inputs
 from leastaction.recordings.leave_one_out import (
     ERROR_RATIO_OF_TERM,
@@ -256,8 +263,6 @@ def test_a_driven_law_is_judged_by_its_force(misfit, missed, lost):
 
 
 def test_a_loss_that_feeds_energy_in_has_a_price(regression):
-    from dataclasses import replace
-
     quadratic = regression[2]
     free = quadratic.criterion((0, 2), [])
     lossy = replace(quadratic, positive=np.array([False, False, True, False]))
@@ -365,6 +370,7 @@ def test_a_friction_that_differs_by_direction(seed, every):
     }
     assert 2 * terms["xdot**2"][0] == pytest.approx(95, rel=0.01)
     assert found.model["input_lag"].item() == 0
+    assert bool(found.model["stepwise"].item()) == (every == 1)
     assert 0.005 < found.rollout["force_error"].item() < 0.05
     assert terms["D abs(xdot)"][0] == pytest.approx(20, rel=0.1)
 
@@ -394,6 +400,7 @@ def test_a_short_record_with_a_force_on_one_of_two_coordinates():
     )
     missed = found.rollout["force_error"].values[0]
     assert missed[0] < 0.02 and np.isnan(missed[1])
+    assert not found.model["stepwise"].item()
     (told,) = [line for line in str(found).splitlines() if "Force error" in line]
     assert told.startswith("Force error: x ") and told.count("%") == 1
     assert any("main periods" in text for text in found.warnings)
@@ -415,14 +422,15 @@ def test_a_force_of_the_wrong_sign_is_said():
 
 
 def test_a_friction_that_falls_with_the_velocity():
-    """Its scale is one of five that are tried."""
+    """Its scale is one of five that are tried; the controller holds its force."""
     falling = {"also": {"stribeck": {"xdot": [0.005, 0.1]}}}
     found = learned(*slide(1, stribeck=15.0, count=4000), falling)
     terms = law(found.model)
     (name,) = [term for term in terms if "exp" in term]
     assert name == "D 1/50 - exp(-50*abs(xdot))/50"
     value, std = terms[name]
-    assert abs(value - 15) < found.interval_factor * std < 8
+    assert abs(value - 15) < found.interval_factor * std < 4
+    assert any("held from row to row" in text for text in found.warnings)
 
 
 def test_a_law_is_sought_until_its_lags_are_those_it_was_sought_with(monkeypatch):
@@ -580,6 +588,49 @@ def test_a_broadband_input_is_no_straight_line():
     found = recorded_input(force(row)).nodes(row[100:-100], 1)(1)[:, 0]
     exact = force(100 + np.arange(2 * len(row[100:-100])) / 2)
     assert np.sqrt(np.mean((found - exact) ** 2)) < 0.05 * exact.std()
+
+
+def test_a_held_input_acts_in_the_middle_of_its_row():
+    """A pulse of row 5 by Simpson's rule, the last stage of RK4: at 5.5, not 5.33."""
+    values = np.zeros(12)
+    values[5] = 1.0
+    held = replace(recorded_input(values), stepwise=True)
+    force = held.nodes(np.arange(11), 1)(1)[:, 0]
+    weights = np.tile([2, 4], 11) / 6
+    at = np.arange(22) / 2
+    np.testing.assert_allclose([weights @ force, weights @ (at * force)], [1, 5.5])
+
+
+@pytest.mark.parametrize("gain", [0.5, -0.5])
+def test_an_input_is_held_where_that_leaves_a_smaller_error(monkeypatch, gain):
+    """By Student's t of the blocks; the change of the law counts by its doubt."""
+    less = gain + 0.4 * np.array([-1.0, 1.0, -1.0, 1.0, 0.0, 0.0])
+    errors = 5 + np.zeros(6)
+
+    def law(c, errors):
+        left_out = SimpleNamespace(block_errors=lambda support, fixed: errors)
+        fit = SimpleNamespace(c=np.array([c]), segments=None)
+        return SimpleNamespace(fit=fit, left_out=left_out, support=(0,))
+
+    held = law(1.2, errors - less)
+    monkeypatch.setattr(input_hold, "fitted", lambda *_: held)
+    rows = recorded_input(np.sin(np.arange(50.0)))
+    found = SimpleNamespace(
+        inputs=rows,
+        driven_by=lambda inputs: SimpleNamespace(
+            inputs=inputs, positions=SimpleNamespace(force=None)
+        ),
+    )
+    positions = Positions(None, None, 0, 1.0, None)
+    problem = Problem(positions, *[None] * 6, driven=True, definite=None, touched=None)
+    monkeypatch.setattr(Problem, "accurate", lambda self, *_: self)
+    sampled = (problem, law(1.0, errors), "quadratic")
+    hold = held_or_sampled(sampled, found, None, lambda problem, law: (law, "new"))
+    assert hold.found.inputs.stepwise == (gain > 0)
+    assert hold.law[1].fit.c == (1.2 if gain > 0 else 1.0)
+    np.testing.assert_allclose(hold.change, 0.2 if gain > 0 else 0.0)
+    w = ttest_1samp(less, 0).pvalue / 2
+    np.testing.assert_allclose(hold.deviation, 0.2 * np.sqrt(w * (1 - w)))
 
 
 def test_a_tone_of_an_input_keeps_its_strength_between_rows():

@@ -40,6 +40,7 @@ from leastaction.recordings.input_dynamics import (
     input_dynamics,
     unknowns_of,
 )
+from leastaction.recordings.input_hold import held_or_sampled
 from leastaction.recordings.inputs import OPPOSED, has_unknown_gain
 from leastaction.recordings.law_estimate import Identified, estimate
 from leastaction.recordings.leave_one_out import (
@@ -97,7 +98,8 @@ def identify(
        misfit grows no faster than they: a force that the law misses is then not
        integrated over and over.
        Lags and time constants of inputs (:mod:`.input_dynamics`) that are seen, or
-       asked for, are applied, and the law sought again.
+       asked for, are applied, and the law sought again; without any, inputs are held
+       from row to row where that fits better (:mod:`.input_hold`).
     3. The size is the smallest beyond which no term lowers the error left out by 20 %.
     4. Terms whose interval holds zero are dropped, unless they are needed.
     5. Error bars by the jackknife over blocks, with half the difference between large
@@ -135,7 +137,9 @@ def identify(
     unknowns = unknowns_of(observations, found.inputs) if driven else []
     start = np.array(json.loads(equations.attrs["input_start"]))
     found, climbed, dynamics = _through_inputs(whole, found, rise, unknowns, start)
-    kept, present, quadratic, reached = climbed
+    find = partial(search, most=settings["largest"])
+    hold = held_or_sampled(climbed[:3], found, dynamics, find)
+    found, (kept, present, quadratic), reached = hold.found, hold.law, climbed[3]
     present = settled(kept, without_doubtful(kept, present, found), found)
     if len(present.support) >= settings["largest"]:
         log.warning(
@@ -144,7 +148,7 @@ def identify(
             len(present.support),
         )
     ends = followed(kept, present, found, reached)
-    inputs = unknowns, dynamics
+    inputs = unknowns, dynamics, hold
     kept = replace(kept, preferred=_references(terms, columns))
     law = Identified(kept, present, quadratic, found, *inputs, reached, *ends, width)
     amplified = has_unknown_gain(observations)

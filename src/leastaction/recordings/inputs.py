@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import xarray as xr
@@ -40,14 +40,15 @@ class Inputs:
     dt: float  # between rows, s
     lag: np.ndarray  # τ by coordinate, s
     time_constant: np.ndarray  # T by coordinate, s
-    # Forces between rows without lag, by part, coordinate and T: what inputs with
-    # other lags have in common.
+    stepwise: bool = False  # whether inputs stay from row to row, though none repeats
+    # Forces between rows without lag, by part, coordinate, T and hold: what inputs
+    # with other lags have in common.
     curves: dict = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def held(self) -> list[bool]:
         """Whether each input is held between its steps."""
-        return [is_held(values) for values in self.recorded.T]
+        return [self.stepwise or is_held(values) for values in self.recorded.T]
 
     def changed(self, name: str, coordinates: Sequence[int], by: float) -> "Inputs":
         """The inputs with the lag or the time constant of some of them changed, s."""
@@ -57,12 +58,13 @@ class Inputs:
 
     def _curve(self, number: int, a: int) -> Callable[[np.ndarray], np.ndarray]:
         constant = float(self.time_constant[a] / self.dt)
-        key = number, a, constant
+        held = self.held[a] and not constant
+        key = number, a, constant, held
         if key not in self.curves:
             values = self.recorded[self.parts[number], a]
-            held = self.held[a] and not constant
             rows = np.arange(len(values))
-            self.curves[key] = between(rows, _first_order(values, constant), held)
+            curve = between(rows, _first_order(values, constant), held)
+            self.curves[key] = partial(_both_sides, curve) if held else curve
         return self.curves[key]
 
     def at(self, rows: np.ndarray, ahead: Sequence[float] = (0.0,)) -> np.ndarray:
@@ -144,6 +146,14 @@ def between(
         return lambda at: values[np.searchsorted(when, at, side="right") - 1]
     degree = min(DEGREE_OF_INPUT, len(values) - 1)
     return make_interp_spline(when, values, degree - 1 + degree % 2)
+
+
+def _both_sides(curve: Callable, at: np.ndarray) -> np.ndarray:
+    """Mean of what a held input is before and after each time.
+
+    A jump is between two steps of the integrator, and neither has all of it.
+    """
+    return (curve(np.maximum(np.nextafter(at, -1.0), 0.0)) + curve(at)) / 2
 
 
 def _first_order(values: np.ndarray, constant: float) -> np.ndarray:

@@ -23,6 +23,7 @@ from leastaction.recordings.error_bars import (
     window_spread,
 )
 from leastaction.recordings.input_dynamics import InputDynamics, Unknown
+from leastaction.recordings.input_hold import Hold
 from leastaction.recordings.inputs import LAG, TIME_CONSTANT
 from leastaction.recordings.leave_one_out import (
     Candidate,
@@ -46,6 +47,7 @@ DESCRIBED = variables(
         longest_window [s] length of the longest windows that the recording has
         period [s] main period
         sliding_width [(units of q)/s] velocity where friction turns
+        stepwise [1] whether inputs are held from row to row, though none repeats
         misfit [1] rms misfit over the windows, in 0.3 % of the amplitude and the noise
         criterion_value [1] log of the error left out
         converged [1] whether a further step would be a fraction of every error bar
@@ -81,6 +83,7 @@ class Identified:
     found: Recording  # with the inputs as they act
     unknowns: Sequence[Unknown]  # lags and time constants of the inputs
     dynamics: InputDynamics | None  # what was found of them
+    hold: Hold  # whether they are held from row to row
     window: float  # length of the windows, s
     longest: float  # that of the longest in which the law leads, s
     misfit: float  # its rms misfit there
@@ -90,16 +93,20 @@ class Identified:
     def deviations(self) -> np.ndarray:
         """Those of :mod:`.error_bars`, and half of what model errors change.
 
-        These are the length of the windows, and terms and lags that the law lacks.
+        These are the length of the windows, terms and lags that the law lacks, and
+        what inputs are between their rows.
         """
         c = self.present.fit.c
         law = self.problem, self.present
-        change = 0.0 if self.dynamics is None else self.dynamics.change / 2
+        change = np.zeros_like(c)
+        if self.dynamics is not None:
+            change = (self.dynamics.change - self.hold.change) / 2
         every = [
             deviations(*law, self.found),
             window_spread(*law, self.found),
             absent_term(*law, self.whole),
             np.where(c != 0, change, 0.0),
+            np.where(c != 0, self.hold.deviation, 0.0),
         ]
         return np.vstack(every)
 
@@ -165,6 +172,7 @@ def _numbers(law: Identified) -> dict:
         "longest_window": longest_window(law.found),
         "period": law.found.period,
         "sliding_width": law.width,
+        "stepwise": int(law.found.inputs is not None and law.found.inputs.stepwise),
         "criterion_value": law.present.criterion,
         "converged": int(has_settled(law.problem, law.present, std)),
     }

@@ -94,6 +94,7 @@ class _Law:
                 recorded=model["input_gain"].values * self.inputs.recorded,
                 lag=model["input_lag"].values,
                 time_constant=model["input_time_constant"].values,
+                stepwise=bool(model["stepwise"]),
                 curves={},
             )
         every, width = (*names, *velocity_names(names)), float(model["sliding_width"])

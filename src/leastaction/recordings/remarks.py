@@ -170,6 +170,11 @@ def _inputs(model: xr.Dataset, stated: Mapping) -> list[str]:
                 texts.append(f"{text} of the input of {name} is {number} ± {width}")
         if asked.get(OFFSET) == UNKNOWN:
             texts.append(_offset(model, name, value[GAIN]))
+    if bool(model["stepwise"][0]):
+        texts.append(
+            "inputs are taken as held from row to row, as a controller writes them, "
+            "which fits better than a curve through their rows"
+        )
     return [lagging(names, *found) for found, names in lags.items()] + texts
 
 
