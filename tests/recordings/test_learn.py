@@ -297,6 +297,16 @@ def test_what_a_stage_warns_of_reaches_the_law(monkeypatch):
     assert "- sensor 3 hums" in law.to_markdown()
 
 
+def test_inertia_alone_is_no_law(law):
+    """Steps of a random walk, or noise, have one over windows that are short enough."""
+    alone = law.model["coefficient_estimate"].where(law.model["term"] == "xdot**2", 0.0)
+    free = Law(
+        law.model.assign(coefficient_estimate=alone), law.observations, law.rollout
+    )
+    assert free.verdict == "no law found"
+    assert "no force" in free.reservations[0]
+
+
 def test_a_law_tells_what_it_was_learned_from(law):
     text = law.to_markdown()
     assert "learned from: 4 trajectories, 6000 samples, 120 s" in text

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
@@ -30,6 +31,7 @@ LARGEST_REMAINING = 3.0
 FIGURES = ("prediction", "residuals")
 # Of a randomly excited motion.
 SHAKEN_FIGURES = ("spectra", "innovations", "one_step", "force_spectrum")
+FORCELESS = "the law has inertia, and no force that moves it"
 # First line of a law.
 GIVEN = "given (it sets the scale)"
 FOUND, RESERVED, NONE = "found", "found, with reservations", "no law found"
@@ -73,16 +75,25 @@ class Law(IdentifiedModel):
             lost = self.not_identifiable
             lost = lost or float(self.dataset["remaining"]) > LARGEST_REMAINING
         else:
-            lost = is_lost(self.model, self.rollout)
+            lost = self._is_forceless or is_lost(self.model, self.rollout)
         return NONE if lost else RESERVED if self.reservations else FOUND
 
     @property
     def reservations(self) -> list[str]:
         """Why the law is not simply `found`, one sentence each."""
         if self.rollout is not None:
-            return reservations(self.model, self.rollout)
-        return [*[OPPOSED] * self._is_opposed(), *doubts(self.dataset)]
+            texts = reservations(self.model, self.rollout)
+            return [FORCELESS, *texts] if self._is_forceless else texts
+        texts = doubts(self.dataset)
+        return [OPPOSED, *texts] if self._is_opposed else texts
 
+    @cached_property
+    def _is_forceless(self) -> bool:
+        """Whether nothing but inertia was found of a motion without an input."""
+        driven = "input" in self.observations
+        return not driven and all(force == 0 for force in self.system.forces)
+
+    @cached_property
     def _is_opposed(self) -> bool:
         """Whether a recorded input gives all masses a negative sign."""
         if "input" not in self.observations:

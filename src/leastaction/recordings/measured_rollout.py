@@ -171,18 +171,12 @@ class _Law:
     def residual(self, part: slice, window: float) -> np.ndarray:
         """Measured less fitted over windows with states of their own."""
         positions = self._positions(part)
-        count = max(round(len(positions.q) * self.dt / window), 1)
-        edges = np.linspace(0, len(positions.q), count + 1).round().astype(int)
-        found = np.full_like(positions.q, np.nan)
-        for low, high in zip(edges[:-1], edges[1:], strict=True):
-            own = self._positions(slice(part.start + low, part.start + high))
-            rows = max(min(round(0.3 * (high - low)), high - low), min(8, high - low))
-            begun = self._started(own, rows, self.c)
-            whole = Segments(np.array([0]), np.array([high - low]), begun.state)
-            own = enough_steps(own, whole, self.c, 0.05)
-            fitted = fit_states(own, whole, self.c, 30)[0]
-            found[low:high] = own.q - own.rollout(fitted, self.c, high - low)[0]
-        return found
+        windows = start_states(positions, split(positions, window), self.c)
+        positions = enough_steps(positions, windows, self.c, 0.05)
+        windows, _ = fit_states(positions, windows, self.c, 30)
+        paths = positions.rollout(windows, self.c, int(windows.length.max()))
+        fitted = [path[:n] for path, n in zip(paths, windows.length, strict=True)]
+        return positions.q - np.concatenate(fitted)
 
 
 def _dataset(observations, stored, forces: dict, about: dict) -> xr.Dataset:

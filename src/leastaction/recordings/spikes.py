@@ -27,9 +27,11 @@ def replace_spikes(trajectories: Sequence[Trajectory], columns: int) -> np.ndarr
 
     The expectation is the median of five predictions from four neighbours each, cubics
     through them (Lagrange) at the times of the samples, so that neither a spike among
-    the neighbours nor a missing row does harm. Samples that repeat, such as those of a
-    clipped sensor, are none. The first `columns` are smooth; the number of replaced
-    samples comes back for each.
+    the neighbours nor a missing row does harm. Two spikes among them do; so samples
+    that a spline through all others expects are no spikes after all. Samples that
+    repeat, such as those of a clipped sensor, are none. Where there are spikes, four
+    rows at both ends, which have too few neighbours, are left out. The first `columns`
+    are smooth; the number of replaced samples comes back for each.
     """
     counts = np.zeros(columns, dtype=int)
     for k in range(columns):
@@ -40,6 +42,9 @@ def replace_spikes(trajectories: Sequence[Trajectory], columns: int) -> np.ndarr
         for t in trajectories:
             if len(t.time) > 2 * REACH and size > 0:
                 counts[k] += _replaced(t.values[:, k], t.time, floor)
+    if counts.any():
+        for t in trajectories:
+            t.time, t.values = t.time[REACH:-REACH], t.values[REACH:-REACH]
     return counts
 
 
@@ -53,48 +58,45 @@ def _dense(time: np.ndarray) -> np.ndarray:
     return maximum_filter1d(beside, 2 * REACH + 1) == 0
 
 
-def _cubics(time: np.ndarray) -> np.ndarray:
-    """Weights of the neighbours in every prediction, (pair, neighbour, sample)."""
+def _cubics(time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Neighbours and their weights, (pair, neighbour, sample), but of both ends."""
     inner = np.arange(REACH, len(time) - REACH)
-    found = np.empty((len(PAIRS), 4, len(inner)))
-    for pair, (i, j) in enumerate(PAIRS):
-        nodes = time[inner + np.array([-j, -i, i, j])[:, None]]
-        for k in range(4):
-            others = np.delete(nodes, k, axis=0)
-            parts = (time[inner] - others) / (nodes[k] - others)
-            found[pair, k] = parts.prod(axis=0)
-    return found
+    places = np.array([[-j, -i, i, j] for i, j in PAIRS])[..., None] + inner
+    nodes, weights = time[places], np.ones(places.shape)
+    for k in range(4):
+        for other in {*range(4)} - {k}:
+            step = nodes[:, k] - nodes[:, other]
+            weights[:, k] *= (time[inner] - nodes[:, other]) / step
+    return places, weights
 
 
 def _replaced(y: np.ndarray, time: np.ndarray, floor: float) -> int:
     """Replace spikes of one series; return how many samples were."""
+    from scipy.interpolate import CubicSpline
     from scipy.ndimage import maximum_filter1d, median_filter
 
-    changed = np.zeros(len(y), dtype=bool)
-    dense, weights = _dense(time), _cubics(time)
+    changed, clean = np.zeros(len(y), dtype=bool), y.copy()
+    dense, (places, weights) = _dense(time), _cubics(time)
+    repeated = np.diff(y) == 0
+    alone = ~np.append(repeated, False) & ~np.append(False, repeated)
     for _ in range(ROUNDS):
-        expected = _expected(y, weights)
-        off = np.abs(y - expected)
+        expected = clean.copy()
+        predictions = (weights * clean[places]).sum(axis=1)
+        expected[REACH:-REACH] = np.median(predictions, axis=0)
+        off = np.abs(clean - expected)
         usual = np.maximum(median_filter(off, SAMPLES_AROUND), np.median(off))
         limit = np.maximum(DEVIATIONS * STD_PER_MEDIAN * usual, floor)
         beside = maximum_filter1d(off, 2 * REACH + 1)
-        repeated = np.diff(y) == 0
-        alone = ~np.append(repeated, False) & ~np.append(False, repeated)
         bad = dense & alone & (off > limit) & (off >= LEAST_SHARE_BESIDE * beside)
         if not bad.any():
             break
-        y[bad] = expected[bad]
+        clean[bad] = expected[bad]
         changed |= bad
+    while changed.any():
+        expected = CubicSpline(time[~changed], y[~changed])(time)
+        wrong = changed & (np.abs(y - expected) <= limit)
+        if not wrong.any():
+            y[changed] = expected[changed]
+            break
+        changed &= ~wrong
     return int(changed.sum())
-
-
-def _expected(y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Median of the predictions; the samples themselves near both ends."""
-    found = y.copy()
-    inner = np.arange(REACH, len(y) - REACH)
-    predictions = [
-        (own * y[inner + np.array([-j, -i, i, j])[:, None]]).sum(axis=0)
-        for own, (i, j) in zip(weights, PAIRS, strict=True)
-    ]
-    found[inner] = np.median(predictions, axis=0)
-    return found
