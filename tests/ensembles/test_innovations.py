@@ -244,6 +244,37 @@ def test_one_term_takes_the_place_of_two():
     assert search.swapped(found, [1, 2, 5]) is None
 
 
+def test_a_term_that_is_certain_leaves_for_a_higher_maximum():
+    """Beside cos θ, θ⁴ keeps a filter of accelerations from turning over."""
+    truth = la.System(
+        "xdot**2/2 + cos(x)", dissipation="0.1*xdot**2", volatility={"x": "0.5"}
+    )
+    start = {"x": 0.0, "xdot": 0.0}
+    path = truth.simulate(duration=200, time_step=0.01, initial_state=start, seed=1)
+    means = np.diff(path.qdot.values.ravel()[::10]) / 0.1
+    assert path.q.max() > 2 * np.pi
+    y = means + NOISE * np.random.default_rng(1).standard_normal(means.shape)
+    about = {"units": "m/s^2", "long_name": "reading"}
+    data = xr.Dataset(
+        {
+            "reading": (("replicate", "sample", "channel"), y[None, :, None], about),
+            "first_sample": ("trajectory", [0], about),
+            "sample_count": ("trajectory", [len(y)], about),
+        },
+        {"replicate": [0], "dof": ["x"], "channel": ["xddot"]},
+        {"time_step": 0.1, "contract": "sensor_readings"},
+    )
+    terms = TERMS | {"lagrangian": [{"terms": ["xdot**2", "x**4", "cos(x)"]}]}
+    likelihood = Likelihood(model_of(data, terms))
+    search = Search(likelihood, [1, 2, 3], [], list("vqcdef"), ["diagonal"])
+    theta = np.array([-0.004, 0.96, 0.1, 0.5, np.log(NOISE)])
+    fit = likelihood.fit(Structure((1, 2, 3)), theta)
+    assert fit.converged and fit.wald.min() > 2 * search.penalty
+    found = search.elsewhere(fit)
+    assert found.structure.columns == (2, 3) and found.value > fit.value + 20
+    assert search.elsewhere(found) is None
+
+
 def test_a_band_beside_a_tone_gives_the_law():
     """Whittle's likelihood agrees with the filter's, where that sees no tone."""
     data = shaken(samples=20000, seed=5)

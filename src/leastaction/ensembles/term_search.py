@@ -176,7 +176,32 @@ class Search:
         )
 
     def terms(self, fit: Fit) -> tuple[Fit, str]:
-        """Drop and add terms until neither helps."""
+        """Drop and add terms until neither helps, nor another maximum is higher."""
+        while True:
+            fit, stop = self.settled(fit)
+            higher = self.elsewhere(fit)
+            if higher is None:
+                return fit, stop
+            fit = higher
+
+    def elsewhere(self, fit: Fit) -> Fit | None:
+        """A fit without a term that is likelier at once; None if there is none.
+
+        A term that is certain at one maximum may have no place at a higher one: with θ⁴
+        beside cos θ a filter does not follow a pendulum that turns over.
+        """
+        columns = fit.structure.columns
+        for place in range(len(columns) if len(columns) > 1 else 0):
+            fewer = *columns[:place], *columns[place + 1 :]
+            structure = replace(fit.structure, columns=fewer)
+            start = np.delete(fit.theta, place)
+            theta, value = self.likelihood.profiled(structure, start, fit.order)
+            if value > fit.value:
+                return self.likelihood.fit(structure, theta, fit.order)
+        return None
+
+    def settled(self, fit: Fit) -> tuple[Fit, str]:
+        """Drop, add and exchange terms until nothing helps."""
         for _ in range(MOST_ROUNDS):
             fit = self.backward(fit)
             absent = self.absent(fit.structure)
