@@ -489,9 +489,15 @@ def test_columns_are_described():
             "enc": np.round(100 * np.cos(3 * TIME)),
             "rate": -300 * np.sin(3 * TIME) + 0.1 * rng.standard_normal(len(TIME)),
             "dead": 0.0,
+            "run": np.arange(len(TIME)) // 500.0,
+            "u [V]": np.where(np.arange(len(TIME)) % 5 == 0, TIME, np.nan),
         }
     )
-    found = {c.name: c for c in la.describe(frame).columns}
+    about = la.describe(frame)
+    found = {c.name: c for c in about.columns}
+    started = about.settings["recordings"]["the_table"]["import"]
+    assert started["trajectory"] == "run"
+    assert started["inputs"] == {"phi": {"column": "u [V]", "unit": "V"}}
     assert found["ms"].role == "time" and found["ms"].unit == "ms"
     assert found["phi"].unit == "deg" and "wraps" in str(found["phi"].remarks)
     assert "steps of 1" in found["enc"].remarks

@@ -19,6 +19,8 @@ LEAST_FORWARD, LARGEST_SCATTER = 0.9, 0.5
 GAP = 5.0
 # Rows of a trajectory, at least, that a column of labels leaves.
 LEAST_ROWS = 16
+# Share of empty cells from which on a column is an input recorded less often.
+LEAST_SPARSE = 0.5
 # Correlation with the difference quotient of another column that makes one its rate.
 LEAST_CORRELATION = 0.95
 # Unit by the width of the jumps where an angle begins anew.
@@ -30,7 +32,7 @@ class Column:
     """What is seen of one column."""
 
     name: str  # as the table writes it
-    role: str  # time, trajectory, coordinate, velocity, constant or text
+    role: str  # time, trajectory, coordinate, velocity, input, constant or text
     unit: str  # a guess; empty if there is none
     remarks: tuple[str, ...]  # what was measured, one phrase each
     of: str = ""  # of a velocity, its coordinate
@@ -64,6 +66,9 @@ class Description:
         rates = {_identifier(c.of): _entry(c) for c in self.of_role("velocity")}
         if rates and set(rates) == set(found["coordinates"]):
             found["velocities"] = rates
+        inputs = [_entry(c) for c in self.of_role("input")]
+        if inputs:
+            found["inputs"] = dict(zip(found["coordinates"], inputs, strict=False))
         return {"recordings": {_identifier(Path(self.source).stem): {"import": found}}}
 
     def __str__(self) -> str:
@@ -148,7 +153,7 @@ def _clock(values: Mapping[str, np.ndarray]) -> str | None:
 def _labels(values: Mapping[str, np.ndarray], clock: str | None) -> str | None:
     """Column that is constant over stretches, each value in one of them."""
     for name, own in values.items():
-        if name == clock or own.dtype.kind == "f":
+        if name == clock or (own.dtype.kind == "f" and (own % 1 != 0).any()):
             continue
         own = own.astype(str)
         changes = int((own[1:] != own[:-1]).sum())
@@ -195,6 +200,9 @@ def _described(name, own, starts, values, clock) -> Column:
         bad = next((repr(str(x)) for x in own if not _reads_as_number(x)), "text")
         return Column(name, "text", "", (f"holds {bad}",))
     missing = int(np.isnan(own.astype(float)).sum())
+    if LEAST_SPARSE * len(own) < missing <= len(own) - LEAST_ROWS:
+        unit, told = _unit_of_heading(name) or "N", f"{missing} empty cells between"
+        return Column(name, "input", unit, (f"{len(own) - missing} numbers", told))
     if missing:
         return Column(name, "text", "", (f"{missing} empty cells",))
     if np.ptp(own) == 0:
