@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 from scipy.linalg import qr
+from scipy.stats import chi2
 
 from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
@@ -242,6 +243,7 @@ def diagnostics(likelihood: Likelihood, found: Found) -> dict[str, tuple]:
     kurtosis, white, line, frequency = tested(likelihood.model, fit)
     apart = order_disagreement(likelihood, fit)
     best = float(found.scores.max(initial=0.0))
+    chance = min(1.0, len(found.scores) * float(chi2.sf(best, 1)))
     rate = 1 / np.exp(fit.theta[-1]) if fit.structure.coloured else np.inf
     error = np.sqrt(fit.covariance[-1, -1]) / rate if fit.structure.coloured else 0.0
     ratio, of_forces = found.colour_ratio, "a coloured and a white force"
@@ -257,6 +259,7 @@ def diagnostics(likelihood: Likelihood, found: Found) -> dict[str, tuple]:
         "kurtosis": (kurtosis, "1", "largest excess kurtosis of an innovation"),
         "condition": (fit.condition, "1", "condition of the information"),
         "best_absent_score": (best, "1", "largest score of an absent candidate"),
+        "absent_p_value": (chance, "1", "p-value of that, as the largest of all"),
         "term_penalty": (found.penalty, "1", "score that a term needs"),
         "order_disagreement": (
             apart,
@@ -268,6 +271,7 @@ def diagnostics(likelihood: Likelihood, found: Found) -> dict[str, tuple]:
         "correlation_time_estimate": (1 / rate, "s", "correlation time of the force"),
         "correlation_time_std": (error, "s", "its standard error"),
         "colour_ratio": (ratio, "1", f"likelihood ratio of {of_forces}"),
+        "memory_score": (found.memory, "1", "z of a memory of a white force"),
         "input_gain_estimate": (gain, "mixed", f"{gained} a recorded force acts with"),
         "input_gain_std": (gain_error, "mixed", "its standard error"),
         "input_lag_estimate": (lag, "s", f"{late} a recorded force acts"),

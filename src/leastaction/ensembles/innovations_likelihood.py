@@ -41,6 +41,7 @@ MOST_GAIN = 2.0
 # Corrections of a step that follows a curved canyon.
 MOST_BENDS = 25
 LARGEST_LOG_STEP = 1.0
+VALUES_KEPT = 16
 # Levenberg's damping, of a unit diagonal.
 FIRST_DAMPING, LEAST_DAMPING = 1e-3, 1e-9
 # Variance of a sensor, of that of an innovation, that scoring begins with at least.
@@ -124,6 +125,7 @@ class Likelihood:
         self.typical = self._typical_coefficients()
         self.samples = model.samples
         self._around = None, ()
+        self._values: dict[tuple, tuple] = {}
 
     def _typical_coefficients(self) -> np.ndarray:
         """Coefficient of every candidate whose force is that of the given inertia."""
@@ -158,7 +160,18 @@ class Likelihood:
         return self.model.places(structure)[2].stop + 1
 
     def value(self, structure: Structure, theta: np.ndarray, order: int = 2):
-        """ℓ, the mean of e²/V, and mean V by channel; −∞ where a filter diverges."""
+        """ℓ, the mean of e²/V, and mean V by channel; −∞ where a filter diverges.
+
+        The last few are kept: a start is compared with others, scaled, then scored.
+        """
+        asked = structure, theta.tobytes(), order, self.model.steps
+        if asked not in self._values:
+            if len(self._values) == VALUES_KEPT:
+                del self._values[next(iter(self._values))]
+            self._values[asked] = self._value(structure, theta, order)
+        return self._values[asked]
+
+    def _value(self, structure: Structure, theta: np.ndarray, order: int):
         of_record = self.model.innovations(structure, theta, order)
         total, squares, count, variance = 0.0, 0.0, 0, 0.0
         for number in range(len(self.model.records)):

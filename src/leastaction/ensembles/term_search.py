@@ -91,7 +91,8 @@ class Found:
     """A law, and how the search ended.
 
     Candidates that are `absent` have z² = `scores`; a term needs the `penalty`. Why the
-    search did `stop`, and exchanges of terms that fit nearly as well, are in words.
+    search did `stop`, and exchanges of terms that fit nearly as well, are in words. A
+    `memory` of a white force has this z: below zero its spectrum rises.
     """
 
     fit: Fit
@@ -101,6 +102,7 @@ class Found:
     stop: str
     rivals: tuple[str, ...]
     colour_ratio: float
+    memory: float
 
 
 class Search:
@@ -128,24 +130,23 @@ class Search:
             if fit.structure.force != first.structure.force:
                 fit, stop = self.terms(fit)
         absent, scores, memory = self.tested(fit)
-        ratio = memory**2
+        ratio = max(memory, 0.0) ** 2
         if colour != "white":
             coloured, ratio = self.coloured(fit, memory)
             if coloured is not fit:
                 fit = coloured
                 if searching:
                     fit, stop = self.terms(fit)
-                absent, scores, _ = self.tested(fit)
+                absent, scores, memory = self.tested(fit)
         rivals = tuple(self.rivals)
-        return Found(fit, absent, scores, self.penalty, stop, rivals, ratio)
+        return Found(fit, absent, scores, self.penalty, stop, rivals, ratio, memory)
 
     def tested(self, fit: Fit) -> tuple[list[int], np.ndarray, float]:
-        """Columns that a law lacks, their z², and z ≥ 0 of a memory of the force."""
+        """Columns that a law lacks, their z², and z of a memory of a white force."""
         absent = self.absent(fit.structure) + self.further
         memory = not fit.structure.coloured
         z = self.likelihood.scores(fit, absent, memory)
-        told = float(max(z[-1], 0.0)) if memory else 0.0
-        return absent, z[: len(absent)] ** 2, told
+        return absent, z[: len(absent)] ** 2, float(z[-1]) if memory else 0.0
 
     def absent(self, structure: Structure) -> list[int]:
         """Usable columns that are not in a structure."""
@@ -376,8 +377,8 @@ class Search:
         form of the force is chosen again: with its memory left out, the common
         acceleration of the ground follows the motion worse than any covariance does.
         """
-        if score**2 < RATIO_OF_COLOUR:
-            return fit, score**2
+        if (near := max(score, 0.0) ** 2) < RATIO_OF_COLOUR:
+            return fit, near
         structure = replace(fit.structure, coloured=True)
         times = np.multiply(CORRELATION_SAMPLES, self.likelihood.model.dt)
         starts = [np.append(fit.theta, np.log(time)) for time in times]

@@ -10,8 +10,12 @@ from leastaction.recordings.remarks import FOUND_OF_INPUTS, lagging
 
 # Below this p-value innovations are not white.
 LEAST_P_VALUE = 1e-3
+# The same of the largest score of all absent candidates, where one is undecided.
+LEAST_P_OF_ABSENT_TERM = 0.02
 # Likelihood ratio, or score, above which a force is no white noise.
 RATIO_OF_COLOUR = 10.0
+# Score of a memory, in standard errors, below which a force is no white noise either.
+LEAST_MEMORY_SCORE = -3.1
 # Excess kurtosis beyond which innovations are not Gaussian.
 LARGEST_KURTOSIS = 0.5
 # Steps, in standard errors, from the second order filter to the first one, beyond which
@@ -39,6 +43,12 @@ def doubts(model: xr.Dataset) -> list[str]:
             f"a term is missing: {model['best_absent_term'].item()} has a score of "
             f"{score:.0f}, and chance gives {penalty:.0f}; add candidates"
         )
+    elif float(model["absent_p_value"]) < LEAST_P_OF_ABSENT_TERM:
+        texts.append(
+            f"undecided: {model['best_absent_term'].item()} may be missing, with a "
+            f"score of {score:.0f} where {penalty:.0f} are asked for (p = "
+            f"{float(model['absent_p_value']):.1g}); record longer"
+        )
     rivals = str(model["alternatives"].item())
     if rivals:
         texts.append(
@@ -50,6 +60,14 @@ def doubts(model: xr.Dataset) -> list[str]:
         texts.append(
             f"the random force has a memory (score {ratio:.0f}) that the law lacks; "
             "leave `colour: white` out, or widen the `band`"
+        )
+    memory = float(model["memory_score"])
+    if memory < LEAST_MEMORY_SCORE:
+        texts.append(
+            "the spectrum of the force rises with the frequency (z = "
+            f"{memory:.1f}): samples are folded from beyond half the sampling rate, "
+            "fewer than two in a period, or a sensor measures another thing than is "
+            "said"
         )
     if float(model["whiteness_p_value"]) < LEAST_P_VALUE:
         texts.append(

@@ -1,0 +1,49 @@
+"""Reservations about the law of a random motion: what each of its tests says."""
+
+import numpy as np
+import pytest
+from frames import LEVEL, frame, storeys
+
+from leastaction.core.recipe import recommended
+from leastaction.recordings.shaken_remarks import doubts
+
+
+def law_of(samples_per_period):
+    """One lightly damped mode, sampled once a second with noise of a tenth of it."""
+    rate, ratio = 2 * np.pi / samples_per_period, 0.01
+    loss = 2 * ratio * rate
+    noise = 0.1 * LEVEL / np.sqrt(2 * loss * rate**2)
+    data = frame([rate**2], [loss], ("a",), noise, 4000, 1.0, seed=1)
+    recipe = recommended("shaken measurements")
+    return recipe.fit(data, storeys(1), progress=False).dataset
+
+
+@pytest.fixture(scope="module")
+def law():
+    return law_of(11.0)
+
+
+def test_samples_folded_from_beyond_half_the_sampling_rate_are_seen(law):
+    """They have about the frequency of another mode, but not its force."""
+    folded = law_of(1.1)
+    found, other = (x["coefficient_estimate"].sel(term="a**2") for x in (law, folded))
+    assert float(other) == pytest.approx(float(found), rel=0.2)
+    assert doubts(law) == [] and abs(float(law["memory_score"])) < 3
+    (text,) = [text for text in doubts(folded) if "folded" in text]
+    assert "z = -" in text
+
+
+@pytest.mark.parametrize(
+    ("score", "chance", "said"),
+    [(20.0, 1e-4, "a term is missing"), (11.9, 0.01, "undecided"), (5.0, 0.3, "")],
+)
+def test_a_term_that_may_be_missing_is_named(law, score, chance, said):
+    values = {"best_absent_score": score, "absent_p_value": chance}
+    values |= {"term_penalty": 15.7, "best_absent_term": "D: adot**4"}
+    changed = {
+        name: law[name].copy(data=np.full(law[name].shape, value))
+        for name, value in values.items()
+    }
+    texts = doubts(law.assign(changed))
+    assert len(texts) == bool(said)
+    assert all(text.startswith(said) and "D: adot**4" in text for text in texts)
