@@ -186,11 +186,30 @@ def test_an_input_may_be_recorded_less_often_than_the_motion(tmp_path):
     inner = slice(20, -20)
     error = found["input"].values[0, :, 0] - np.sin(6 * time)
     assert np.abs(error[inner]).max() < 1e-3
-    assert "'push' has a number in 20 % of the rows" in warnings(found)
+    assert "'push' is empty in 80 % of the rows" in warnings(found)
+    assert "rows" not in warnings(found).replace("of the rows", "")
     off = [[t, x, "" if 10 < t < 12 else u] for t, x, u in table]
     write(tmp_path, off, columns[0])
     with pytest.raises(RecordingError, match=r"'push'.* empty from 10 s to 12 s"):
         imported(columns[1], tmp_path)
+
+
+def test_an_input_may_have_a_clock_of_its_own(tmp_path):
+    """Two logs in one table: each row has the motion, or the input."""
+    time, angle = swing(duration=40.0)
+    own = np.arange(0.0033, 40, 0.047)
+    rows = [*zip(time, angle, [""] * len(time), strict=True)]
+    rows += [(t, "", f"{np.sin(6 * t):.9f}") for t in own]
+    write(tmp_path, sorted(rows), "t,theta,push")
+    found = imported(rig(trajectory=None, inputs={"theta": "push [N m]"}), tmp_path)
+    assert found.sizes["sample"] == len(time)
+    np.testing.assert_allclose(found["q"].values[0, :, 0], angle)
+    error = found["input"].values[0, :, 0] - np.sin(6 * time)
+    assert np.abs(error[20:-20]).max() < 1e-3
+    blank = [(t, "", "") if t == 5 else (t, x, u) for t, x, u in sorted(rows)]
+    write(tmp_path, blank, "t,theta,push")
+    with pytest.raises(RecordingError, match="line 609, column 'theta'.*empty"):
+        imported(rig(trajectory=None, inputs={"theta": "push [N m]"}), tmp_path)
 
 
 def test_a_long_recording_is_cut_and_thinned_by_stretches(tmp_path, monkeypatch):

@@ -189,10 +189,10 @@ def _numbers(path, line: int, name: str, cells: np.ndarray) -> np.ndarray:
 
 
 def fill_inputs(read: Splitter) -> list[str]:
-    """Fill empty cells of inputs that were recorded less often than the motion.
+    """Fill empty cells of inputs that were recorded at other times than the motion.
 
     In place, as :func:`leastaction.recordings.inputs.between` their samples; a sentence
-    for each such input comes back.
+    for each such input comes back. Rows of inputs alone are left out then.
 
     Raises
     ------
@@ -204,7 +204,7 @@ def fill_inputs(read: Splitter) -> list[str]:
         name, known = read.names[place], []
         for t in read.done:
             own = np.isfinite(t.values[:, place])
-            known.append(own)
+            known.append(own[_moving(t, read)])
             if own.all():
                 continue
             _refuse_empty(t, name, t.time[own], read.gap)
@@ -214,10 +214,19 @@ def fill_inputs(read: Splitter) -> list[str]:
         share = np.concatenate(known).mean()
         if share < 1:
             texts.append(
-                f"column {name!r} has a number in {100 * share:.3g} % of the rows; "
-                "between them it is interpolated, or held if most numbers repeat"
+                f"column {name!r} is empty in {100 - 100 * share:.3g} % of the rows; "
+                "there it is interpolated, or held if most of its numbers repeat"
             )
+    for t in read.done:
+        there = _moving(t, read)
+        t.time, t.values = t.time[there], t.values[there]
+        read.rows -= int((~there).sum())
     return texts
+
+
+def _moving(t: Trajectory, read: Splitter) -> np.ndarray:
+    """Rows that hold more than inputs."""
+    return ~np.isnan(t.values[:, ~read.sparse]).any(axis=1)
 
 
 def _refuse_empty(t: Trajectory, name: str, when: np.ndarray, gap: float) -> None:
@@ -235,12 +244,16 @@ def _refuse_empty(t: Trajectory, name: str, when: np.ndarray, gap: float) -> Non
 
 
 def _check_numbers(path, line, into: Splitter, time, values) -> None:
-    every = np.zeros(1, dtype=bool)
-    for names, block, sparse in (
-        (None, time[:, None], every),
-        (into.names, values, into.sparse),
+    """Numbers everywhere, but for inputs, and for the rest in rows of inputs alone."""
+    empty = np.isnan(values)
+    alone = empty[:, ~into.sparse].all(axis=1) & ~empty.all(axis=1)
+    bad_time = ~np.isfinite(time[:, None])
+    needed = np.isinf(values) | (empty & ~into.sparse & ~alone[:, None])
+    for names, block, bad in (
+        (None, time[:, None], bad_time),
+        (into.names, values, needed),
     ):
-        bad = np.argwhere(np.isinf(block) | (np.isnan(block) & ~sparse))
+        bad = np.argwhere(bad)
         if len(bad):
             row, place = map(int, bad[0])
             name = f"column {names[place]!r}" if names else "the time column"
