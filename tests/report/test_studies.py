@@ -162,7 +162,10 @@ def test_damping_has_errors_of_its_own_beside_a_stiffness_that_hides_them(sensor
     assert percent_errors(panel, MAIN)["damping"] == pytest.approx(10.0)
     over = errors_over_std(model, panel.law)
     assert over[:, 0] == pytest.approx(0.0) and over[:, 1] == pytest.approx(0.5)
-    damping = draw("sensor_study", [panel], {}).axes[1]
+    figure = draw("sensor_study", [panel], {})
+    svg(figure)
+    assert stays_on_the_page(figure)
+    damping = figure.axes[1]
     assert damping.get_ylabel() == "Error of damping (%)"
     assert damping.containers[0].lines[0].get_ydata() == pytest.approx([10.0])
     assert len(draw("sensor_study", sensors[:2], {}).axes) == 3

@@ -158,7 +158,7 @@ def _finish(row: Sequence[Axes], columns, title: str, levels: Sequence[float]) -
         axes.xaxis.set_major_locator(FixedLocator(places))
         axes.xaxis.set_major_formatter(FixedFormatter(names))
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_xlabel("Sensor noise / rms of channel (1)")
+        axes.set_xlabel("Noise / rms of channel (1)")
     for axes, name in zip(row, columns, strict=False):
         axes.set_ylabel(f"Error of {ERRORS[name]} (%)")
         log_numbers(axes.yaxis)
