@@ -57,6 +57,13 @@ def test_page_and_documentation_say_the_same(told):
     assert beyond_document([told]).count("| error") == 1  # of two rows
 
 
+def test_only_laws_that_are_written_have_a_link(told):
+    assert beyond_page([told]).count("/law.md") == 3
+    assert "/law.md" not in beyond_page([told | {"folder": "p"}])
+    everything = told["rows"][0] | {"example": "all"}
+    assert "/law.md" not in beyond_page([told | {"rows": [everything]}])
+
+
 def test_a_folder_beyond_no_known_paper_goes_by_its_name():
     told = section("beyond_mine", {}, {}, scorecard([]))
     assert told["heading"] == "beyond_mine" and told["rows"] == []
