@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 from frames import LEVEL, frame, storeys
+from scipy.stats import chi2
 
 from leastaction.core.recipe import recommended
+from leastaction.ensembles.innovations_estimate import undecided
+from leastaction.ensembles.term_search import Found
 from leastaction.recordings.shaken_remarks import doubts
 
 
@@ -33,13 +36,25 @@ def test_samples_folded_from_beyond_half_the_sampling_rate_are_seen(law):
     assert "z = -" in text
 
 
+def test_few_candidates_that_are_left_are_judged_by_themselves():
+    """The last one of a library beside thirty further ones."""
+    fit = None
+    for first, other, place in ((9.7, 6.0, 0), (3.0, 18.0, 4)):
+        scores = np.array([first, 0.5, 0.1, 2.0, other, *[1.0] * 26])
+        found = Found(fit, [*range(31)], 1, scores, 15.7, "", (), 0.0, 0.0)
+        p, found_place = undecided(found)
+        assert found_place == place
+        assert p == pytest.approx((1 if place == 0 else 31) * chi2.sf(scores[place], 1))
+
+
 @pytest.mark.parametrize(
     ("score", "chance", "said"),
     [(20.0, 1e-4, "a term is missing"), (11.9, 0.01, "undecided"), (5.0, 0.3, "")],
 )
 def test_a_term_that_may_be_missing_is_named(law, score, chance, said):
-    values = {"best_absent_score": score, "absent_p_value": chance}
-    values |= {"term_penalty": 15.7, "best_absent_term": "D: adot**4"}
+    values = {"best_absent_score": score, "undecided_p_value": chance}
+    values |= {"term_penalty": 15.7, "undecided_term": "D: adot**4"}
+    values |= {"best_absent_term": "D: adot**4"}
     changed = {
         name: law[name].copy(data=np.full(law[name].shape, value))
         for name, value in values.items()

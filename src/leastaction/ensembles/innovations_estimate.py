@@ -243,7 +243,7 @@ def diagnostics(likelihood: Likelihood, found: Found) -> dict[str, tuple]:
     kurtosis, white, line, frequency = tested(likelihood.model, fit)
     apart = order_disagreement(likelihood, fit)
     best = float(found.scores.max(initial=0.0))
-    chance = min(1.0, len(found.scores) * float(chi2.sf(best, 1)))
+    chance, _ = undecided(found)
     rate = 1 / np.exp(fit.theta[-1]) if fit.structure.coloured else np.inf
     error = np.sqrt(fit.covariance[-1, -1]) / rate if fit.structure.coloured else 0.0
     ratio, of_forces = found.colour_ratio, "a coloured and a white force"
@@ -259,7 +259,7 @@ def diagnostics(likelihood: Likelihood, found: Found) -> dict[str, tuple]:
         "kurtosis": (kurtosis, "1", "largest excess kurtosis of an innovation"),
         "condition": (fit.condition, "1", "condition of the information"),
         "best_absent_score": (best, "1", "largest score of an absent candidate"),
-        "absent_p_value": (chance, "1", "p-value of that, as the largest of all"),
+        "undecided_p_value": (chance, "1", "p-value of the least certain absence"),
         "term_penalty": (found.penalty, "1", "score that a term needs"),
         "order_disagreement": (
             apart,
@@ -277,6 +277,20 @@ def diagnostics(likelihood: Likelihood, found: Found) -> dict[str, tuple]:
         "input_lag_estimate": (lag, "s", f"{late} a recorded force acts"),
         "input_lag_std": (lag_error, "s", "its standard error"),
     }
+
+
+def undecided(found: Found) -> tuple[float, int]:
+    """P-value and place of the absent candidate whose absence is the least certain.
+
+    That with the largest score of the library's own ones, or of all, each by the number
+    of its kind (Bonferroni): few may be left of a library, and many are tested beside.
+    """
+    p = [
+        (min(1.0, count * float(chi2.sf(score, 1))), place)
+        for count in (found.own, len(found.scores))
+        for place, score in enumerate(found.scores[:count])
+    ]
+    return min(p, default=(1.0, 0))
 
 
 def chain_of(model: StateSpace, fit: Fit) -> tuple[tuple[float, float], ...]:
@@ -300,6 +314,10 @@ def words(found: Found, labels: list[str], names: list[str]) -> dict[str, tuple]
     best = names[found.absent[int(np.argmax(found.scores))]] if found.absent else ""
     texts = {
         "search_stop": (found.stop, "why the search ended"),
+        "undecided_term": (
+            names[found.absent[undecided(found)[1]]] if found.absent else "",
+            "absent candidate whose absence is the least certain",
+        ),
         "best_absent_term": (best, "absent candidate with the largest score"),
         "force_structure": (found.fit.structure.force, "form of the random force"),
         "identifiability": (

@@ -90,13 +90,15 @@ def _powers(variables: Sequence[sp.Symbol], powers: Sequence[int]) -> list[sp.Ex
 class Found:
     """A law, and how the search ended.
 
-    Candidates that are `absent` have z² = `scores`; a term needs the `penalty`. Why the
-    search did `stop`, and exchanges of terms that fit nearly as well, are in words. A
-    `memory` of a white force has this z: below zero its spectrum rises.
+    Candidates that are `absent`, the first `own` ones those of the library, have
+    z² = `scores`; a term needs the `penalty`. Why the search did `stop`, and exchanges
+    of terms that fit nearly as well, are in words. A `memory` of a white force has this
+    z: below zero its spectrum rises.
     """
 
     fit: Fit
     absent: list[int]
+    own: int
     scores: np.ndarray
     penalty: float
     stop: str
@@ -138,8 +140,8 @@ class Search:
                 if searching:
                     fit, stop = self.terms(fit)
                 absent, scores, memory = self.tested(fit)
-        rivals = tuple(self.rivals)
-        return Found(fit, absent, scores, self.penalty, stop, rivals, ratio, memory)
+        told = absent, len(absent) - len(self.further), scores, self.penalty
+        return Found(fit, *told, stop, tuple(self.rivals), ratio, memory)
 
     def tested(self, fit: Fit) -> tuple[list[int], np.ndarray, float]:
         """Columns that a law lacks, their z², and z of a memory of a white force."""

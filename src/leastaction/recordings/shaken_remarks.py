@@ -10,7 +10,7 @@ from leastaction.recordings.remarks import FOUND_OF_INPUTS, lagging
 
 # Below this p-value innovations are not white.
 LEAST_P_VALUE = 1e-3
-# The same of the largest score of all absent candidates, where one is undecided.
+# The same of an absent candidate, below which it is undecided.
 LEAST_P_OF_ABSENT_TERM = 0.02
 # Likelihood ratio, or score, above which a force is no white noise.
 RATIO_OF_COLOUR = 10.0
@@ -43,11 +43,11 @@ def doubts(model: xr.Dataset) -> list[str]:
             f"a term is missing: {model['best_absent_term'].item()} has a score of "
             f"{score:.0f}, and chance gives {penalty:.0f}; add candidates"
         )
-    elif float(model["absent_p_value"]) < LEAST_P_OF_ABSENT_TERM:
+    elif float(model["undecided_p_value"]) < LEAST_P_OF_ABSENT_TERM:
         texts.append(
-            f"undecided: {model['best_absent_term'].item()} may be missing, with a "
-            f"score of {score:.0f} where {penalty:.0f} are asked for (p = "
-            f"{float(model['absent_p_value']):.1g}); record longer"
+            f"undecided: {model['undecided_term'].item()} may be missing (p = "
+            f"{float(model['undecided_p_value']):.1g}), but its score is not the "
+            f"{penalty:.0f} that are asked for; record longer"
         )
     rivals = str(model["alternatives"].item())
     if rivals:
