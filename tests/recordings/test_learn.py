@@ -337,6 +337,13 @@ def test_a_random_motion_has_no_path(tmp_path):
     torn = Law(law.model.assign(alternatives=rival), law.observations)
     assert torn.verdict == "found, with reservations"
     assert "D: xdot**4 instead of D: xdot**2" in torn.reservations[1]
+    rows = np.unique(law.dataset["innovation_trajectory"], return_counts=True)[1].max()
+    for periods, said in ((1, "drifts"), (5, "a tone acts")):
+        frequency = periods / rows / float(law.dataset["sample_step"])
+        line = {"line_p_value": 0.0, "line_frequency": frequency}
+        seen = {name: xr.full_like(law.model[name], x) for name, x in line.items()}
+        told = Law(law.model.assign(seen), law.observations).reservations
+        assert said in told[-1]
 
 
 WRONG = {

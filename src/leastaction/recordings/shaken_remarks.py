@@ -16,6 +16,8 @@ LEAST_P_OF_ABSENT_TERM = 0.02
 RATIO_OF_COLOUR = 10.0
 # Score of a memory, in standard errors, below which a force is no white noise either.
 LEAST_MEMORY_SCORE = -3.1
+# Periods in a record from which on a line is that of a tone; fewer are a drift.
+PERIODS_OF_TONE = 3.0
 # Excess kurtosis beyond which innovations are not Gaussian.
 LARGEST_KURTOSIS = 0.5
 # Steps, in standard errors, from the second order filter to the first one, beyond which
@@ -75,10 +77,18 @@ def doubts(model: xr.Dataset) -> list[str]:
             "a mode, a force with a memory, or a tone is missing in the model"
         )
     if float(model["line_p_value"]) < LEAST_P_VALUE:
+        frequency = float(model["line_frequency"])
+        count = np.unique(model["innovation_trajectory"], return_counts=True)[1].max()
+        drifts = frequency * count * float(model["sample_step"]) < PERIODS_OF_TONE
         texts.append(
-            f"innovations have a line at {float(model['line_frequency']):.4g} Hz (p = "
-            f"{float(model['line_p_value']):.1g}): a tone acts, or is measured; leave "
-            "it out by `band`, or record it as an input"
+            f"innovations have a line at {frequency:.4g} Hz (p = "
+            f"{float(model['line_p_value']):.1g}): "
+            + (
+                "the zero of a sensor drifts, or a force does; take the drift off"
+                if drifts
+                else "a tone acts, or is measured; leave it out by `band`, or record "
+                "it as an input"
+            )
         )
     kurtosis = float(model["kurtosis"])
     if kurtosis > LARGEST_KURTOSIS:
