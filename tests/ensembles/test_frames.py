@@ -8,7 +8,7 @@ from frames import LEVEL, frame, storeys
 
 from leastaction.core.library import Library
 from leastaction.core.recipe import Recipe, recommended
-from leastaction.ensembles import stochastic_subspace
+from leastaction.ensembles import modal_start, stochastic_subspace
 from leastaction.ensembles.innovations_estimate import undetermined
 from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
 from leastaction.ensembles.sensor_records import records_of
@@ -127,6 +127,19 @@ def test_the_memory_of_a_force_moves_no_modes():
         assert frequency == pytest.approx(truth, rel=0.02)
     main = float(found["main_frequency"].values[0])
     assert np.abs(main / truth - 1).min() < 0.05
+
+
+def test_a_fast_mode_that_one_realisation_sees_shortens_no_steps():
+    """As that with a memory of the force that is not there may have it."""
+    data, library = precise(4000), storeys(2)
+    modes = stochastic_subspace.differentiate(data, {}, library)
+    wrong = modes.copy(deep=True)
+    wrong["mode_frequency"].values[0, 1, -1] *= 15
+    highest = [
+        modal_start.assemble(data, each, {}, library)["highest_frequency"].item()
+        for each in (modes, wrong)
+    ]
+    assert highest[1] == pytest.approx(highest[0], rel=0.01)
 
 
 def test_storeys_are_found_among_springs_and_dampers_between_all_floors():
