@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 import yaml
 from recorded import ROOT, identified
-from scipy.signal import lfilter
+from scipy.signal import cont2discrete, dlsim, lfilter
 from scipy.stats import ttest_1samp
 from sympy import lambdify
 
@@ -629,8 +629,27 @@ def test_an_input_is_held_where_that_leaves_a_smaller_error(monkeypatch, gain):
     assert hold.found.inputs.stepwise == (gain > 0)
     assert hold.law[1].fit.c == (1.2 if gain > 0 else 1.0)
     np.testing.assert_allclose(hold.change, 0.2 if gain > 0 else 0.0)
+    assert hold.ratio == pytest.approx(0.9 if gain > 0 else 1.0)
     w = ttest_1samp(less, 0).pvalue / 2
     np.testing.assert_allclose(hold.deviation, 0.2 * np.sqrt(w * (1 - w)))
+
+
+def test_levels_that_change_in_every_row_are_held():
+    """An oscillator of nine rows per period, whose motion under them is exact."""
+    rng = np.random.default_rng(0)
+    step, mass, damping, stiffness = 0.01, 2.0, 8.0, 1e4
+    rates = np.array([[0, 1], [-stiffness / mass, -damping / mass]])
+    system = rates, np.array([[0], [1 / mass]]), np.eye(2), np.zeros((2, 1))
+    levels = rng.uniform(-100, 100, 1000)
+    _, path, _ = dlsim(cont2discrete(system, step), levels)
+    x = path[:, 0] + 2e-5 * rng.standard_normal(1000)
+    found = learned(step * np.arange(1000), x, levels)
+    terms = law(found.model)
+    truth = {"xdot**2": mass / 2, "x**2": -stiffness / 2, "D xdot**2": damping / 2}
+    assert set(terms) == set(truth) and found.model["stepwise"].item()
+    for name, value in truth.items():
+        error = found.interval_factor * terms[name][1]
+        assert abs(terms[name][0] - value) < error < 0.01 * abs(value)
 
 
 def test_a_tone_of_an_input_keeps_its_strength_between_rows():

@@ -44,6 +44,7 @@ from leastaction.recordings.input_hold import held_or_sampled
 from leastaction.recordings.inputs import OPPOSED, has_unknown_gain
 from leastaction.recordings.law_estimate import Identified, estimate
 from leastaction.recordings.leave_one_out import (
+    ERROR_RATIO_OF_TERM,
     Candidate,
     LeaveOneOut,
     Problem,
@@ -99,7 +100,8 @@ def identify(
        integrated over and over.
        Lags and time constants of inputs (:mod:`.input_dynamics`) that are seen, or
        asked for, are applied, and the law sought again; without any, inputs are held
-       from row to row where that fits better (:mod:`.input_hold`).
+       from row to row where that fits better (:mod:`.input_hold`), and the law sought
+       again where it fits much better.
     3. The size is the smallest beyond which no term lowers the error left out by 20 %.
     4. Terms whose interval holds zero are dropped, unless they are needed.
     5. Error bars by the jackknife over blocks, with half the difference between large
@@ -136,9 +138,13 @@ def identify(
     rise = partial(climb, begin=begin, largest=settings["largest"], names=names)
     unknowns = unknowns_of(observations, found.inputs) if driven else []
     start = np.array(json.loads(equations.attrs["input_start"]))
-    found, climbed, dynamics = _through_inputs(whole, found, rise, unknowns, start)
+    through = partial(_through_inputs, whole, rise=rise, unknowns=unknowns)
+    found, climbed, dynamics = through(found, start=start)
     find = partial(search, most=settings["largest"])
     hold = held_or_sampled(climbed[:3], found, dynamics, find)
+    if hold.ratio < ERROR_RATIO_OF_TERM:  # so windows can grow as they could not
+        found, climbed, dynamics = through(hold.found, start=np.zeros_like(start))
+        hold = held_or_sampled(climbed[:3], found, dynamics, find)
     found, (kept, present, quadratic), reached = hold.found, hold.law, climbed[3]
     present = settled(kept, without_doubtful(kept, present, found), found)
     if len(present.support) >= settings["largest"]:

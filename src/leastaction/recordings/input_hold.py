@@ -22,6 +22,7 @@ class Hold:
 
     found: Recording  # with the inputs as they act
     law: tuple[Problem, Candidate, LeaveOneOut]
+    ratio: float  # of the error left out, to that with inputs as they were
     change: np.ndarray  # of the coefficients, from sampled inputs to these
     deviation: np.ndarray  # of the coefficients, since the choice may be wrong
 
@@ -49,7 +50,7 @@ def held_or_sampled(
 
     problem, present, _ = law
     none = np.zeros_like(present.fit.c)
-    as_it_is = Hold(found, law, none, none)
+    as_it_is = Hold(found, law, 1.0, none, none)
     if not problem.driven or (dynamics is not None and dynamics.seen.any()):
         return as_it_is
     driven = found.inputs.recorded.any(axis=0)
@@ -70,8 +71,6 @@ def held_or_sampled(
     deviation = np.sqrt(w * (1 - w)) * change
     if less.sum() <= 0:
         return replace(as_it_is, deviation=deviation)
-    report(
-        "inputs are held from row to row: error times %.3g",
-        1 - less.sum() / errors[0].sum(),
-    )
-    return Hold(held, (problem, *find(problem, other)), change, deviation)
+    ratio = float(1 - less.sum() / errors[0].sum())
+    report("inputs are held from row to row: error left out times %.3g", ratio)
+    return Hold(held, (problem, *find(problem, other)), ratio, change, deviation)
