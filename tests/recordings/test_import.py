@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 from recorded import imported, rig, rows, swing, write
 
-from leastaction.recordings import splitting
+from leastaction.recordings import spikes, splitting
 from leastaction.recordings.bandwidth_spline import (
     SAMPLES_PER_TRANSFORM,
     difference_noise,
@@ -295,6 +295,17 @@ def test_spikes_are_replaced_and_counted(share, lost):
     if not share:
         trajectory.values = trajectory.values[REACH:-REACH]
     assert np.sqrt(np.mean((trajectory.values[:, 0] - angle) ** 2)) < 5e-4
+
+
+def test_a_quick_turn_is_no_spike(monkeypatch):
+    """The whip of a second arm, without noise, lasts some samples."""
+    time = np.arange(0, 20, 0.01)
+    whip = np.sin(3 * time) + 0.3 * np.exp(-(((time % 2 - 1) / 0.025) ** 2))
+    trajectory = Trajectory("0", time, whip[:, None].copy(), "rig.csv")
+    assert replace_spikes([trajectory], 1) == 0
+    assert (trajectory.values[:, 0] == whip).all()
+    monkeypatch.setattr(spikes, "LEAST_OVER_SPREAD", 0.0)
+    assert replace_spikes([trajectory], 1) > 0
 
 
 def test_a_long_recording_has_its_main_period():

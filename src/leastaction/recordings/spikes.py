@@ -15,6 +15,8 @@ DEVIATIONS, STD_PER_MEDIAN = 10.0, 1.4826
 SAMPLES_AROUND = 201
 # ... by this part of half the range, and by this part of the largest beside it.
 LEAST_SHARE_OF_RANGE, LEAST_SHARE_BESIDE = 1e-3, 0.5
+# ... and by so many times what the predictions differ by: in a quick turn all do.
+LEAST_OVER_SPREAD = 3.0
 # Share of repeated samples from which on the steps of an encoder count.
 REPEATED = 0.02
 # A longer step than so many median ones leaves the samples beside it alone.
@@ -76,16 +78,20 @@ def _replaced(y: np.ndarray, time: np.ndarray, floor: float) -> int:
     from scipy.ndimage import maximum_filter1d, median_filter
 
     changed, clean = np.zeros(len(y), dtype=bool), y.copy()
+    spread = np.zeros(len(y))
     dense, (places, weights) = _dense(time), _cubics(time)
     repeated = np.diff(y) == 0
     alone = ~np.append(repeated, False) & ~np.append(False, repeated)
     for _ in range(ROUNDS):
         expected = clean.copy()
         predictions = (weights * clean[places]).sum(axis=1)
-        expected[REACH:-REACH] = np.median(predictions, axis=0)
+        inner = np.median(predictions, axis=0)
+        expected[REACH:-REACH] = inner
+        spread[REACH:-REACH] = np.median(np.abs(predictions - inner), axis=0)
         off = np.abs(clean - expected)
         usual = np.maximum(median_filter(off, SAMPLES_AROUND), np.median(off))
         limit = np.maximum(DEVIATIONS * STD_PER_MEDIAN * usual, floor)
+        limit = np.maximum(limit, LEAST_OVER_SPREAD * spread)
         beside = maximum_filter1d(off, 2 * REACH + 1)
         bad = dense & alone & (off > limit) & (off >= LEAST_SHARE_BESIDE * beside)
         if not bad.any():
