@@ -66,6 +66,16 @@ def test_scoring_follows_the_floor_of_a_curved_canyon(narrow):
     assert np.all(np.abs(best.theta - theta)[:5] < 4 * error[:5])
 
 
+def test_a_frame_that_falls_over_was_not_recorded(narrow):
+    """One without damping may be, and one that estimates make slightly unstable."""
+    likelihood, structure, theta = narrow
+    falling, undamped, excited = theta.copy(), theta.copy(), theta.copy()
+    falling[1] = STIFFNESS / 4
+    undamped[3:5], excited[3:5] = 0.0, -0.01
+    for values, possible in ((falling, False), (undamped, True), (excited, True)):
+        assert np.isfinite(likelihood.value(structure, values)[0]) == possible
+
+
 def test_steps_of_the_nonlinear_filter_are_as_short_as_sensors_ask_for(narrow):
     likelihood, structure, theta = narrow
     model = likelihood.model

@@ -39,6 +39,9 @@ SHORTEST_MEMORY = 8.0
 DIFFUSE = 100.0
 # Variance of a mean, of that of its noise, that the random force leaves at least.
 LEAST_PART_OF_NOISE = 0.1
+# Logarithm of what a linear motion may grow by over a record. One without damping
+# comes out as slightly unstable as not; one that falls over was not recorded.
+LARGEST_GROWTH = 20.0
 # The most general last.
 FORCES = ("diagonal", "ground", "free")
 
@@ -270,10 +273,16 @@ class StateSpace:
         self.linear = linear
 
     def discrete(self, structure: Structure, given: Parameters) -> "Discrete | None":
-        """The linear law from sample to sample; None if it is not finite."""
+        """The linear law from sample to sample; None if no record can be its motion.
+
+        That is one which is not finite, or grows by too much over a record.
+        """
         matrix, seen, shaken = self.matrices(structure)
         rates, diffusion, push = self.linearised(structure, given)
+        longest = self.dt * max(len(record.y) for record in self.records)
         if not np.isfinite(rates).all():
+            return None
+        if np.linalg.eigvals(rates).real.max() * longest > LARGEST_GROWTH:
             return None
         n, size, core = self.dof, matrix.shape[1], len(rates)
         transition, covariance = np.zeros((2, size, size))
