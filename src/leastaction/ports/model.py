@@ -224,7 +224,7 @@ class StructureModel:
         how = f"{self.gain:.2g} times smaller than" if equations else "as large as"
         text = f"structure imposes {equations:g} equations on the {count:g} "
         text += f"coefficients of motion and outputs: errors of motions are {how} "
-        text += "those of the same terms without it"
+        text += "those of exactly these terms without it"
         return text if self.gain >= TWICE else f"{text}, not twice as accurate"
 
     def _entries(self, letter: str, name: str) -> Iterator[str]:
