@@ -612,19 +612,23 @@ def test_an_input_is_held_where_that_leaves_a_smaller_error(monkeypatch, gain):
         fit = SimpleNamespace(c=np.array([c]), segments=None)
         return SimpleNamespace(fit=fit, left_out=left_out, support=(0,))
 
-    held = law(1.2, errors - less)
-    monkeypatch.setattr(input_hold, "fitted", lambda *_: held)
+    laws = {"sampled": law(1.0, errors), "held": law(1.2, errors - less)}
+    monkeypatch.setattr(
+        input_hold, "fitted", lambda problem, *_: laws[problem.positions.force]
+    )
+    monkeypatch.setattr(input_hold, "short_windows", lambda problem, *_: (problem, 0))
     rows = recorded_input(np.sin(np.arange(50.0)))
     found = SimpleNamespace(
         inputs=rows,
+        positions=SimpleNamespace(force="sampled"),
         driven_by=lambda inputs: SimpleNamespace(
-            inputs=inputs, positions=SimpleNamespace(force=None)
+            inputs=inputs, positions=SimpleNamespace(force="held")
         ),
     )
     positions = Positions(None, None, 0, 1.0, None)
     problem = Problem(positions, *[None] * 6, driven=True, definite=None, touched=None)
     monkeypatch.setattr(Problem, "accurate", lambda self, *_: self)
-    sampled = (problem, law(1.0, errors), "quadratic")
+    sampled = (problem, laws["sampled"], "quadratic")
     hold = held_or_sampled(sampled, found, None, lambda problem, law: (law, "new"))
     assert hold.found.inputs.stepwise == (gain > 0)
     assert hold.law[1].fit.c == (1.2 if gain > 0 else 1.0)

@@ -29,6 +29,7 @@ from leastaction.recordings.candidates import (
 from leastaction.recordings.contracts import training
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.error_bars import (
+    MISFIT_OF_LOST_WINDOWS,
     level_of,
     settled,
     without_doubtful,
@@ -76,9 +77,6 @@ MOST_CLIMBS = 4
 SAMPLES_OF_STARTS = 6000
 # Windows that grew by more and are lost are tried once more at the geometric mean.
 LEAST_GROWTH_RETRIED = 2.0
-# Longer windows are given up if their rms misfit, in units of what weights allow, is
-# beyond this, and this many times that of the windows before.
-MISFIT_OF_LOST_WINDOWS = 8.0
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -313,10 +311,7 @@ def _best_start(problem, segments, equations, settings, terms, columns) -> Candi
 def _compared_on(problem: Problem, segments: Segments) -> tuple[Problem, Segments]:
     """Evenly spaced windows of about so many samples as tell starts apart."""
     every = max(round(segments.length.sum() / SAMPLES_OF_STARTS), 1)
-    chosen = np.arange(0, len(segments), every)
-    blocks = np.unique(problem.blocks[chosen], return_inverse=True)[1]
-    noise = problem.noise * len(chosen) / len(segments)
-    return replace(problem, blocks=blocks, noise=noise), segments[chosen]
+    return problem.of_windows(segments, np.arange(0, len(segments), every))
 
 
 def _least_ratio(problem: Problem, ratio: Ratio, support: Sequence[int]) -> np.ndarray:

@@ -19,7 +19,11 @@ from leastaction.recordings.windows import (
     weighted,
     windows,
 )
-from leastaction.trajectories.multiple_shooting import Segments
+from leastaction.trajectories.multiple_shooting import (
+    Segments,
+    fit_states,
+    normal_equations,
+)
 
 # A step of this fraction of an error bar ends the fit.
 CONVERGED_STANDARD_ERRORS = 0.2
@@ -29,6 +33,11 @@ NUMERICAL_ERROR = 1e-7
 # A term of doubtful size stays if without it the error left out is this many times.
 ERROR_RATIO_OF_NEEDED_TERM = 3.0
 CONFIDENCE = 0.95
+# Windows are lost if their rms misfit, in units of what weights allow, is beyond this,
+# and this many times that of others.
+MISFIT_OF_LOST_WINDOWS = 8.0
+# Main periods of a window that inputs are told apart in, at most.
+LONGEST_PART_OF_PERIOD = 0.5
 
 
 def level_of(
@@ -44,11 +53,41 @@ def level_of(
     return problem, segments
 
 
+def followed_windows(
+    problem: Problem, segments: Segments, c: np.ndarray, found: Recording
+) -> tuple[Problem, Segments]:
+    """The problem without windows that a law with fitted states loses.
+
+    Their states are in another minimum, or the motion is chaotic over them: their
+    misfit, beyond 2.4 % of the amplitude, tells nothing of a coefficient.
+    """
+    segments, _ = fit_states(problem.positions, segments, c)
+    positions = replace(problem.positions, sigma=found.positions.sigma)
+    chi2 = normal_equations(positions, segments, c)[2]
+    misfit = np.sqrt(chi2 / segments.length)
+    least = max(float(np.median(misfit)), 1.0)
+    return problem.of_windows(segments, misfit <= MISFIT_OF_LOST_WINDOWS * least)
+
+
+def short_windows(
+    problem: Problem, present: Candidate, found: Recording
+) -> tuple[Problem, Segments]:
+    """Windows of a law, of half a main period at most, that it follows."""
+    segments, c = present.fit.segments, present.fit.c
+    dt = found.positions.dt
+    longest = max(LONGEST_PART_OF_PERIOD * found.period, LEAST_SAMPLES_OF_WINDOW * dt)
+    if np.median(segments.length) * dt > longest:
+        problem, segments = level_of(problem, found, longest, None)
+        problem = problem.accurate(segments, c)
+    return followed_windows(problem, segments, c, found)
+
+
 def window_spread(kept: Problem, present: Candidate, found: Recording) -> np.ndarray:
     """Half the change of coefficients from half to twice as long windows.
 
     Zero of a free motion. An error of the force or of its interpolation has its own
     weight in windows of each length, and moves the coefficients of a driven motion.
+    Windows that the law loses have no say.
     """
     c = present.fit.c
     if not kept.driven:
@@ -59,7 +98,7 @@ def window_spread(kept: Problem, present: Candidate, found: Recording) -> np.nda
     for duration in (max(own / 2, LEAST_SAMPLES_OF_WINDOW * dt), own * 2):
         problem, segments = level_of(kept, found, duration, None)
         problem = problem.accurate(segments, c)
-        trial = fitted(problem, segments, c)
+        trial = fitted(*followed_windows(problem, segments, c, found), c)
         ends.append(c if trial is None else trial.fit.c)
     return (ends[1] - ends[0]) / 2
 

@@ -1,13 +1,14 @@
 """Delay and first-order lag between an input and its force, by the error left out."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
 
 import numpy as np
 import xarray as xr
 
+from leastaction.recordings.error_bars import short_windows
 from leastaction.recordings.inputs import (
     LAG,
     TIME_CONSTANT,
@@ -26,13 +27,17 @@ from leastaction.recordings.windows import (
     SHORTEST_PART_OF_PERIOD,
     Recording,
 )
+from leastaction.trajectories.multiple_shooting import Segments
 
 # Main periods that an input may be early or late.
 LARGEST_PART_OF_PERIOD = 0.1
 MOST_MOVES = 16
+# Of a fit at one value, which begins at that of the nearest one.
+MOST_STEPS = 4
 PARTS_OF_WINDOW = 8
-# Of a move, in the steps of the differences that it comes from.
-LARGEST_MOVE = 4.0
+# Of a move, in the steps of the differences that it comes from; and of one that these
+# are fine enough for.
+LARGEST_MOVE, FARTHEST_VERTEX = 4.0, 2.0
 # A move of this part of a recorded row ends the search.
 LAST_MOVE = 0.1
 CONFIDENCE = 0.95
@@ -170,46 +175,73 @@ def input_dynamics(
 
     .. math::  p ← p - (∇^2 E)^{-1} ∇ E
 
-    by differences over an eighth of a window, and then over one recorded row, the law
+    by differences over one recorded row, or over an eighth of a window before, the law
     fitted again at each, from `start` (s) on; inputs of `found` have no unknown lag.
-    Standard errors are those of the jackknife over blocks. None if nothing is unknown,
-    or if no law follows.
+    Windows are those of the law, of half a main period at most: longer ones know no
+    more of a lag, and may be lost to chaos. Standard errors are those of the jackknife
+    over blocks. None if nothing is unknown, or if no law follows.
     """
     if found.inputs is None or not unknowns:
         return None
     row = found.inputs.dt
-    known: dict[tuple, Candidate | None] = {}
-
-    def at(rows: np.ndarray) -> Candidate | None:
-        key = tuple(np.round(rows, 9))
-        if key not in known:
-            moved = found.driven_by(changed(found.inputs, unknowns, rows * row))
-            positions = replace(kept.positions, force=moved.positions.force)
-            late = replace(kept, positions=positions)
-            known[key] = fitted(late, present.fit.segments, present.fit.c)
-        return known[key]
-
-    def errors(rows: np.ndarray) -> np.ndarray:
-        law = at(rows)
-        if law is None:
-            return np.full(len(present.left_out.e), np.nan)
-        return law.left_out.block_errors(law.support, kept.fixed(law.fit.c))
-
-    length = np.median(present.fit.segments.length) * found.positions.dt
+    moved = found.driven_by(changed(found.inputs, unknowns, start))
+    windows = short_windows(kept, present, moved)
+    laws = _Laws(*windows, present.fit.c, found, unknowns)
+    length = np.median(laws.segments.length) * found.positions.dt
     wide = max(length / PARTS_OF_WINDOW / row, 1.0)
     along = directions(unknowns)
     first = np.linalg.solve(along, start / row)
-    best = minimum(lambda y: errors(along @ y), first, wide, found.period / row)
-    if best is None or at(along @ best[0]) is None:
+    best = minimum(lambda y: laws.errors(along @ y), first, wide, found.period / row)
+    if best is None or None in (laws.at(start / row), laws.at(along @ best[0])):
         return None
     rows = along @ best[0]
     std, least = _spread(best[1], along)
-    own = np.nan_to_num(errors(np.zeros(len(rows))).sum(), nan=np.inf)
-    better = errors(rows).sum() < ERROR_RATIO_OF_TERM * own
+    own = np.nan_to_num(laws.errors(np.zeros(len(rows))).sum(), nan=np.inf)
+    better = laws.errors(rows).sum() < ERROR_RATIO_OF_TERM * own
     asked = np.array([unknown.asked for unknown in unknowns])
     seen = asked | ((np.abs(rows) > least) & better)
-    change = at(rows).fit.c - present.fit.c
+    change = laws.coefficients(rows) - laws.coefficients(start / row)
     return InputDynamics(rows * row, std * row, change, seen)
+
+
+@dataclass(frozen=True)
+class _Laws:
+    """The law fitted again at lags and time constants, each begun at the nearest."""
+
+    problem: Problem
+    segments: Segments
+    c: np.ndarray
+    found: Recording
+    unknowns: Sequence[Unknown]
+    known: dict[tuple, Candidate | None] = field(default_factory=dict)
+
+    def at(self, rows: np.ndarray) -> Candidate | None:
+        """The law at values in rows; None if it does not follow."""
+        key = tuple(np.round(rows, 9))
+        if key not in self.known:
+            inputs, values = self.found.inputs, rows * self.found.inputs.dt
+            moved = self.found.driven_by(changed(inputs, self.unknowns, values))
+            force = moved.positions.force
+            positions = replace(self.problem.positions, force=force)
+            laws = {k: law.fit for k, law in self.known.items() if law is not None}
+            near = min(laws, key=lambda k: np.abs(rows - k).max(), default=None)
+            begin = laws.get(near, self)
+            late = replace(self.problem, positions=positions)
+            self.known[key] = fitted(late, begin.segments, begin.c, MOST_STEPS)
+        return self.known[key]
+
+    def coefficients(self, rows: np.ndarray) -> np.ndarray:
+        """Coefficients of the law after a last step."""
+        law = self.at(rows)
+        fixed = self.problem.fixed(law.fit.c)
+        return law.left_out.coefficients(law.support, fixed)
+
+    def errors(self, rows: np.ndarray) -> np.ndarray:
+        """Error left out of every block; NaN if the law does not follow."""
+        law = self.at(rows)
+        if law is None:
+            return np.full(self.problem.blocks.max() + 1, np.nan)
+        return law.left_out.block_errors(law.support, self.problem.fixed(law.fit.c))
 
 
 def _spread(
@@ -249,10 +281,11 @@ def minimum(
 ) -> tuple[np.ndarray, dict] | None:
     """Minimum of the summed errors, and the errors around it; None if there is none.
 
+    By differences over one row; if they tell of none close by, over `wide` rows first.
     Where they are not convex the best point of the stencil is the next one.
     """
-    h, largest = wide, LARGEST_PART_OF_PERIOD * period
-    for _ in range(MOST_MOVES):
+    h, largest = 1.0, LARGEST_PART_OF_PERIOD * period
+    for number in range(MOST_MOVES):
         around = {w: errors(rows + h * np.array(w)) for w in _stencil(len(rows))}
         total = {where: e.sum() for where, e in around.items()}
         move, is_convex = _vertex(total), True
@@ -261,14 +294,17 @@ def minimum(
             move = np.array(
                 min(total, key=lambda w: np.nan_to_num(total[w], nan=np.inf))
             )
+        is_close = is_convex and (np.abs(move) < FARTHEST_VERTEX).all()
+        if number == 0 and not is_close:
+            h = wide
+            continue
         move = h * np.clip(move, -LARGEST_MOVE, LARGEST_MOVE)
         rows = rows + move
         if not (np.abs(rows) < largest).all():
             return None
-        small = (np.abs(move) < 2 * h).all()
         if h == 1.0 and (np.abs(move) < LAST_MOVE).all():
             break
-        if is_convex and small:
+        if is_close:
             h = 1.0
         elif not move.any():
             h = max(h / 2, 1.0)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from leastaction.core.progress import report
+from leastaction.recordings.error_bars import short_windows
 from leastaction.recordings.input_dynamics import InputDynamics
 from leastaction.recordings.leave_one_out import (
     Candidate,
@@ -14,6 +15,7 @@ from leastaction.recordings.leave_one_out import (
     fitted,
 )
 from leastaction.recordings.windows import Recording
+from leastaction.trajectories.multiple_shooting import Segments
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,10 @@ def held_or_sampled(
     r"""Take inputs as steps from row to row (zero-order hold) where that fits better.
 
     A controller writes a new level in every row, which acts half a row later than a
-    sampled curve through the same values. The law is fitted with both; the smaller
-    error left out decides, and where it is that of steps, ``find(problem, law)`` looks
-    for terms again. By Student's t test of the differences, paired over blocks, the
-    choice is wrong with probability w, and
+    sampled curve through the same values. The law is fitted with both, in windows of
+    half a main period at most; the smaller error left out decides, and where it is that
+    of steps, ``find(problem, law)`` looks for terms again. By Student's t test of the
+    differences, paired over blocks, the choice is wrong with probability w, and
 
     .. math::  \sqrt{w (1 - w)} \, Δc
 
@@ -57,20 +59,30 @@ def held_or_sampled(
     if all(np.array(found.inputs.held)[driven]):
         return as_it_is
     held = found.driven_by(replace(found.inputs, stepwise=True))
-    positions = replace(problem.positions, force=held.positions.force)
-    problem = replace(problem, positions=positions)
-    problem = problem.accurate(present.fit.segments, present.fit.c)
-    other = fitted(problem, present.fit.segments, present.fit.c)
-    if other is None:
+    short, segments = short_windows(problem, present, found)
+    laws = [_driven(each, short, segments, present)[1] for each in (found, held)]
+    if None in laws:
         return as_it_is
-    errors = [x.left_out.block_errors(x.support, []) for x in (present, other)]
+    errors = [x.left_out.block_errors(x.support, []) for x in laws]
     less, count = errors[0] - errors[1], len(errors[0])
     spread = np.sqrt(count) * less.std(ddof=1)
     w = t.sf(abs(less.sum()) / max(spread, 1e-300), count - 1)
-    change = other.fit.c - present.fit.c
+    change = laws[1].fit.c - laws[0].fit.c
     deviation = np.sqrt(w * (1 - w)) * change
     if less.sum() <= 0:
+        return replace(as_it_is, deviation=deviation)
+    problem, other = _driven(held, problem, present.fit.segments, present)
+    if other is None:
         return replace(as_it_is, deviation=deviation)
     ratio = float(1 - less.sum() / errors[0].sum())
     report("inputs are held from row to row: error left out times %.3g", ratio)
     return Hold(held, (problem, *find(problem, other)), ratio, change, deviation)
+
+
+def _driven(
+    found: Recording, problem: Problem, segments: Segments, present: Candidate
+) -> tuple[Problem, Candidate | None]:
+    """A law fitted with the inputs of a recording, and its problem."""
+    positions = replace(problem.positions, force=found.positions.force)
+    problem = replace(problem, positions=positions).accurate(segments, present.fit.c)
+    return problem, fitted(problem, segments, present.fit.c)

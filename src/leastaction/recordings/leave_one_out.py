@@ -37,7 +37,7 @@ PRICE_OF_GAIN = 2.0
 RIDGE_OF_UNIT_DIAGONAL = 1e-11
 # Absent terms that are combined with each other, and losses that are exchanged at once.
 TERMS_PAIRED = 10
-MOST_LOSSES_EXCHANGED = 3
+MOST_LOSSES_EXCHANGED = 4
 FITS_PER_ROUND = 5
 MOST_SEARCH_ROUNDS = 10
 LEAST_GAIN_OF_CRITERION = 1e-3
@@ -159,6 +159,15 @@ class Problem:
         """The problem with steps so fine that halving them moves next to nothing."""
         finer = enough_steps(self.positions, segments, c, ACCURACY_OF_STEPS)
         return replace(self, positions=finer)
+
+    def of_windows(
+        self, segments: Segments, chosen: np.ndarray
+    ) -> tuple["Problem", Segments]:
+        """The problem of some windows, and these."""
+        some = segments[chosen]
+        blocks = np.unique(self.blocks[chosen], return_inverse=True)[1]
+        noise = self.noise * some.length.sum() / segments.length.sum()
+        return replace(self, blocks=blocks, noise=noise), some
 
     def fixed(self, c: np.ndarray, support: Sequence[int] | None = None) -> list[int]:
         """Terms that give the scale while others are fitted, one of every part.

@@ -30,6 +30,8 @@ PERIODS_OF_WINDOWS = (1.0, 3.0, 10.0)
 # Windows of a driven motion begin at this part of a main period, and so many samples.
 SHORTEST_PART_OF_PERIOD = 1 / 50
 LEAST_SAMPLES_OF_WINDOW = 8
+# Rms deviation from uniform motion in them, in standard deviations of the sensor.
+DEVIATIONS_OF_FORCE = 3.0
 # Windows that are no longer than this multiple of those before tell nothing new.
 LEAST_GROWTH = 1.2
 DEGREE_OF_SMOOTHING = 3
@@ -134,7 +136,8 @@ def durations(found: Recording) -> list[float]:
     """Lengths of windows, s, to be fitted one after the other.
 
     One, three and ten main periods. A driven motion is begun in windows as short as its
-    sampling allows, a fiftieth of a main period at least, each twice the one before.
+    sampling and its noise allow, a fiftieth of a main period at least, each twice the
+    one before.
     """
     longest = longest_window(found)
     wanted = [periods * found.period for periods in PERIODS_OF_WINDOWS]
@@ -143,12 +146,29 @@ def durations(found: Recording) -> list[float]:
         short = max(SHORTEST_PART_OF_PERIOD * found.period, short)
         count = max(int(np.ceil(np.log2(found.period / short))), 1)
         wanted = [*(short * 2.0 ** np.arange(count)), *wanted]
+        least = _least_duration(found)
+        wanted = [each for each in wanted if each >= least] or wanted[-1:]
     kept: list[float] = []
     for duration in wanted:
         duration = float(min(duration, longest))
         if not kept or duration > LEAST_GROWTH * kept[-1]:
             kept.append(duration)
     return kept
+
+
+def _least_duration(found: Recording) -> float:
+    """Duration, s, over which forces move a coordinate well beyond its noise.
+
+    A constant acceleration a leaves a straight line by aT²/(12√5) rms.
+    """
+    sensor = np.sqrt((found.noise * found.positions.sigma**2).mean(axis=0))
+    dt, square = found.positions.dt, []
+    for row, _, v in found.smoothed:
+        rate = np.diff(v, axis=0) / (np.diff(row) * dt)[:, None]
+        square.append(rate**2)
+    rms = np.sqrt(np.concatenate(square).mean(axis=0))
+    least = 12 * np.sqrt(5) * DEVIATIONS_OF_FORCE * sensor / np.maximum(rms, 1e-300)
+    return float(np.sqrt(least.max()))
 
 
 def _smoothed_rows(equations, rows, parts, thin) -> list[tuple]:
