@@ -421,6 +421,24 @@ def test_a_force_of_the_wrong_sign_is_said():
         learned(time, x + noise, -push)
 
 
+@pytest.mark.parametrize("late", [0.0, 0.06])
+def test_a_held_command_may_act_late(late):
+    """Nobody asked for its lag, which is none within its steps of 20 ms."""
+    truth = leastaction.System("xdot**2 - 40*x**2", dissipation="0.5*xdot**2")
+    time, rng = 0.005 * np.arange(2000), np.random.default_rng(4)
+    levels = lfilter([0.3], [1, -0.7], rng.normal(0, 4, 800))
+
+    def force(t):
+        return [levels[max(int((t - late) / 0.02 + 1e-9), 0)]]
+
+    x = simulate(truth, [0.0], [0.0], time, force)[0][:, 0]
+    command = levels[(time / 0.02 + 1e-9).astype(int)]
+    found = learned(time, x + 1e-5 * rng.standard_normal(len(x)), command)
+    assert set(law(found.model)) == {"xdot**2", "x**2", "D xdot**2"}
+    assert found.model["input_lag"].item() == pytest.approx(late, abs=2e-3)
+    assert (found.model["input_lag"].item() == 0) == (late == 0)
+
+
 def test_a_friction_that_falls_with_the_velocity():
     """Its scale is one of five that are tried; the controller holds its force."""
     falling = {"also": {"stribeck": {"xdot": [0.005, 0.1]}}}

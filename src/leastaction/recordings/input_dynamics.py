@@ -61,10 +61,7 @@ class Unknown:
 
 
 def unknowns_of(observations: xr.Dataset, inputs: Inputs) -> list[Unknown]:
-    """Unknown lags and time constants; one lag of all inputs of which nothing is said.
-
-    Inputs that are recorded as held have no lag, unless it is asked for.
-    """
+    """Unknown lags and time constants; one lag of all of which nothing is said."""
     stated = said_of_inputs(observations)
     names = [str(name) for name in observations["dof"].values]
     found = [
@@ -76,7 +73,7 @@ def unknowns_of(observations: xr.Dataset, inputs: Inputs) -> list[Unknown]:
     told = {n for n, said in stated.items() if {LAG, TIME_CONSTANT} & set(said)}
     driven = inputs.recorded.any(axis=0)
     rest = tuple(a for a, name in enumerate(names) if driven[a] and name not in told)
-    if rest and not any(inputs.held[a] for a in rest):
+    if rest:
         found.append(Unknown(LAG, rest, False))
     return found
 
@@ -195,7 +192,8 @@ def input_dynamics(
     if best is None or None in (laws.at(start / row), laws.at(along @ best[0])):
         return None
     rows = along @ best[0]
-    std, least = _spread(best[1], along)
+    hold = [found.inputs.hold[list(unknown.coordinates)].max() for unknown in unknowns]
+    std, least = _spread(best[1], along, np.array(hold))
     own = np.nan_to_num(laws.errors(np.zeros(len(rows))).sum(), nan=np.inf)
     better = laws.errors(rows).sum() < ERROR_RATIO_OF_TERM * own
     asked = np.array([unknown.asked for unknown in unknowns])
@@ -245,9 +243,12 @@ class _Laws:
 
 
 def _spread(
-    around: Mapping[tuple, np.ndarray], along: np.ndarray
+    around: Mapping[tuple, np.ndarray], along: np.ndarray, hold: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Standard error over blocks, and least value that is seen, in rows."""
+    """Standard error over blocks, and least value that is seen, in rows.
+
+    What is below one row, or below the `hold` of held inputs, is how these are held.
+    """
     from scipy.stats import t
 
     total = {where: e.sum() for where, e in around.items()}
@@ -259,7 +260,7 @@ def _spread(
         ]
     )
     std = np.sqrt((count - 1) / count * ((left - left.mean(0)) ** 2).sum(0))
-    least = t.ppf((1 + CONFIDENCE) / 2, count - 1) * std + 1.0
+    least = t.ppf((1 + CONFIDENCE) / 2, count - 1) * std + hold
     return np.hypot(std, UNKNOWN_HOLD), least
 
 

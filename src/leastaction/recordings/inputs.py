@@ -50,6 +50,15 @@ class Inputs:
         """Whether each input is held between its steps."""
         return [self.stepwise or is_held(values) for values in self.recorded.T]
 
+    @cached_property
+    def hold(self) -> np.ndarray:
+        """Rows that the steps of each input are multiples of; one if it is not held."""
+        found = np.ones(len(self.held))
+        for a in np.flatnonzero(self.held):
+            steps = np.flatnonzero(np.diff(self.recorded[:, a]))
+            found[a] = max(np.gcd.reduce(np.diff(steps)), 1)
+        return found
+
     def changed(self, name: str, coordinates: Sequence[int], by: float) -> "Inputs":
         """The inputs with the lag or the time constant of some of them changed, s."""
         values = getattr(self, name).copy()
