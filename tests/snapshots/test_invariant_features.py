@@ -10,13 +10,11 @@ from leastaction.core.multi_index import multi_indices
 from leastaction.core.symmetries import Symmetry
 from leastaction.snapshots.bases import WeightSpace
 from leastaction.snapshots.invariant_features import (
-    across_orbits,
     adapted,
     derivative_along,
     invariant_sums,
     is_far,
     null_space,
-    sums_of_slice,
 )
 
 TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
@@ -87,24 +85,6 @@ def test_a_series_about_another_centre_has_the_symmetry_up_to_its_degree():
             for h in (2e-2, 1e-2)
         ]
         assert np.log2(errors[0] / errors[1]) == pytest.approx(degree, abs=0.3)
-
-
-def test_sums_of_a_slice_have_the_kernel_of_the_features_there():
-    """Whatever the orbits do to the features elsewhere."""
-    one, degree = symmetry(TURN), 5
-    basis = across_orbits(features(2, degree, [3.0, 0.5, 0.2, -0.1]), [one])
-    sums = sums_of_slice(basis, [one])
-    assert sums.shape[1] == comb(degree + 3, 3)
-    x = np.random.default_rng(4).standard_normal((20, 4)) * [0, 1, 1, 1] * 0.3
-    states = basis.centre + np.linalg.solve(basis.inputs, x.T).T
-    values = basis.partial(states)
-    np.testing.assert_allclose(
-        (values @ sums) @ (values @ sums).T, values @ values.T, atol=1e-12
-    )
-    moved = basis.inputs @ np.r_[one.field(basis.centre[:2]), TURN @ basis.centre[2:]]
-    np.testing.assert_allclose(moved[1:], 0, atol=1e-12)
-    steps = 1e-2 * np.random.default_rng(2).standard_normal((40, 4))
-    assert np.abs(along(basis, one, basis.centre + steps) @ sums).max() < 1e-6
 
 
 def test_far_is_outside_the_data_for_whatever_turns():

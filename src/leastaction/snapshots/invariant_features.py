@@ -13,8 +13,7 @@ symmetry leaves unchanged, u = 0 and G is antisymmetric: X keeps the total degre
 sums of features up to a degree have the symmetry exactly (:func:`adapted`). About the
 centre of the data, X b = 0 holds up to the degree before the highest: there the sums
 have the symmetry as a Taylor series has, and this is the better choice if the fixed
-point is far from the data. What a symmetric L is on a slice across the orbits is then
-all there is to learn (:func:`sums_of_slice`).
+point is far from the data.
 """
 
 from collections.abc import Sequence
@@ -96,31 +95,6 @@ def _in_inputs(basis: WeightSpace, symmetry: Symmetry) -> tuple[np.ndarray, np.n
     matrix = np.kron(np.eye(2), symmetry.matrix)
     offset = np.concatenate([symmetry.offset, np.zeros(n)])
     return a @ (offset + matrix @ basis.centre), a @ matrix @ np.linalg.pinv(a)
-
-
-def across_orbits(basis: WeightSpace, symmetries: Sequence[Symmetry]) -> WeightSpace:
-    """The same features, turned until symmetries move the centre along the first axes.
-
-    The other axes are a slice: nearby every orbit of the symmetries meets it.
-    """
-    _, _, axes = np.linalg.svd([_in_inputs(basis, one)[0] for one in symmetries])
-    inputs = axes @ basis.inputs
-    return replace(basis, inputs=np.where(np.abs(inputs) > ROUND_OFF, inputs, 0.0))
-
-
-def sums_of_slice(basis: WeightSpace, symmetries: Sequence[Symmetry]) -> np.ndarray:
-    """The same span as :func:`invariant_sums`, orthonormal on a slice across orbits.
-
-    There L = Σ (N z)_f φ_f is a Gaussian process with the kernel of the features if the
-    z are independent, and what L is elsewhere follows by the symmetries. `basis` is of
-    :func:`across_orbits`. LinAlgError if orbits do not leave the slice.
-    """
-    sums = invariant_sums(basis, symmetries)
-    moved = np.abs([_in_inputs(basis, one)[0] for one in symmetries]).max(axis=0)
-    powers = multi_indices(len(basis.inputs), basis.degree, True)
-    on_slice = ~powers[:, moved > ROUND_OFF].any(axis=1)
-    corner = np.linalg.qr(sums[on_slice], mode="r")
-    return np.linalg.solve(corner.T, sums.T).T
 
 
 def is_far(basis: WeightSpace, symmetries: Sequence[Symmetry]) -> bool:

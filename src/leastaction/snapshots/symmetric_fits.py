@@ -19,11 +19,10 @@ from leastaction.snapshots.errors_in_variables import (
     relinearised,
 )
 from leastaction.snapshots.invariant_features import (
-    across_orbits,
     adapted,
     invariant_sums,
     is_far,
-    sums_of_slice,
+    moves_centre,
 )
 
 # Invariant sums are few, so that features of a higher degree are affordable.
@@ -74,10 +73,16 @@ class SymmetricFits:
         equations are linearised again about this L: a mode that moves freely has many
         Lagrangians, and those of another one weigh its errors wrongly.
         """
-        fits = self._search(symmetries, adapted(basis, symmetries), False, enough)
-        if is_far(basis, symmetries) and evidence(_best(fits)) < enough:
-            series = across_orbits(basis, symmetries)
-            fits += self._search(symmetries, series, True, enough)
+        choices = {"exact": adapted(basis, symmetries)}
+        if is_far(basis, symmetries):
+            choices["series"] = basis
+        fits: list[Fit] = []
+        for kind, features in choices.items():
+            if features is not None and evidence(_best(fits)) < enough:
+                key = (kind, basis.degree, *(one.entries for one in symmetries))
+                known = self._known.setdefault(key, {})
+                self._search(known, symmetries, features, enough)
+                fits += known.values()
         best = _best(fits)
         if best is not None and best.log_evidence < enough:
             best, _ = relinearised(self.line, best)
@@ -85,33 +90,29 @@ class SymmetricFits:
 
     def _search(
         self,
+        known: dict[float, Fit | None],
         symmetries: Sequence[Symmetry],
-        features: WeightSpace | None,
-        far: bool,
+        basis: WeightSpace,
         enough: float,
-    ) -> list[Fit | None]:
-        """Fits of several length scales, uphill in evidence until one has `enough`."""
-        if features is None:
-            return []
-        key = (far, features.degree, *(one.entries for one in symmetries))
-        known = self._known.setdefault(key, {})
-        # About a fixed point the sums hang on no length scale.
-        sums = None if far else invariant_sums(features, symmetries)
+    ) -> None:
+        """Add fits by length scale to those `known`, uphill or until one is enough."""
+        sums: list[np.ndarray] = []
 
         def height(scale: float) -> float:
             if scale not in known:
-                scaled = replace(features, length_scale=scale)
+                features = replace(basis, length_scale=scale)
+                # Where no symmetry moves the centre the sums hang on no length scale.
+                if not sums or moves_centre(basis, symmetries):
+                    sums[:] = [invariant_sums(features, symmetries)]
                 try:
-                    found = sums_of_slice(scaled, symmetries) if far else sums
-                    known[scale] = learned(self.line, scaled, found)
+                    known[scale] = learned(self.line, features, sums[0])
                 except np.linalg.LinAlgError:  # conditions that nothing meets
                     known[scale] = None
             return evidence(known[scale])
 
-        start = features.length_scale
-        if height(start) < enough:
-            highest(height, start, height(start))
-        return [*known.values()]
+        first = height(basis.length_scale)
+        if first < enough:
+            highest(height, basis.length_scale, first)
 
 
 def _best(fits: Sequence[Fit | None]) -> Fit | None:
