@@ -46,6 +46,7 @@ def spectra(panels: Sequence[Panel], settings: Mapping) -> Figure:
     law, what sampling folds and the noise of the sensor in it. A nonlinear law stands
     for its equivalent linear one; vertical lines are the natural frequencies of that.
     On bands the measured density is the mean of neighbouring Fourier coefficients.
+    What a recorded input moves is in the measured spectra, not in that of the law.
     Right the shapes of the modes about the equilibrium, largest entry one, with natural
     frequency, damping ratio and their 95 % intervals.
     """
@@ -76,7 +77,7 @@ def spectra(panels: Sequence[Panel], settings: Mapping) -> Figure:
     grid[len(channels) - 1, 0].set_xlabel("Frequency (Hz)")
     handles = [
         key("measured", **_red(settings)),
-        key("law", **_blue(settings)),
+        key(_law(model), **_blue(settings)),
         key("noise of the sensor", "0.5", linestyle=":"),
         key("natural frequency", "0.7", linewidth=0.7),
     ]
@@ -88,6 +89,11 @@ def _shown(panels: Sequence[Panel], dim: str) -> tuple[xr.Dataset, list[str]]:
     """The first replicate of a law, and names along a dimension, such as channels."""
     model = panels[0].model(MAIN).isel(replicate=0)
     return model, [str(name) for name in model[dim].values]
+
+
+def _law(model: xr.Dataset) -> str:
+    driven = float(model["input_gain_estimate"]) != 0
+    return "law, without the recorded input" if driven else "law"
 
 
 def _red(settings: Mapping) -> dict:
@@ -297,7 +303,7 @@ def force_spectrum(panels: Sequence[Panel], settings: Mapping) -> Figure:
     grid[-1, 0].set_xlabel("Frequency (Hz)")
     handles = [
         key("seen through the law", **_red(settings)),
-        key("law", **_blue(settings)),
+        key(_law(model), **_blue(settings)),
         key("natural frequency", "0.7", linewidth=0.7),
     ]
     legend_on_top(figure, handles)
