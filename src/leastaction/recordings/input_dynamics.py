@@ -219,12 +219,10 @@ class _Laws:
         if key not in self.known:
             inputs, values = self.found.inputs, rows * self.found.inputs.dt
             moved = self.found.driven_by(changed(inputs, self.unknowns, values))
-            force = moved.positions.force
-            positions = replace(self.problem.positions, force=force)
+            late = self.problem.driven_by(moved.positions.force)
             laws = {k: law.fit for k, law in self.known.items() if law is not None}
             near = min(laws, key=lambda k: np.abs(rows - k).max(), default=None)
             begin = laws.get(near, self)
-            late = replace(self.problem, positions=positions)
             self.known[key] = fitted(late, begin.segments, begin.c, MOST_STEPS)
         return self.known[key]
 

@@ -83,6 +83,6 @@ def _driven(
     found: Recording, problem: Problem, segments: Segments, present: Candidate
 ) -> tuple[Problem, Candidate | None]:
     """A law fitted with the inputs of a recording, and its problem."""
-    positions = replace(problem.positions, force=found.positions.force)
-    problem = replace(problem, positions=positions).accurate(segments, present.fit.c)
+    problem = problem.driven_by(found.positions.force)
+    problem = problem.accurate(segments, present.fit.c)
     return problem, fitted(problem, segments, present.fit.c)

@@ -160,6 +160,10 @@ class Problem:
         finer = enough_steps(self.positions, segments, c, ACCURACY_OF_STEPS)
         return replace(self, positions=finer)
 
+    def driven_by(self, force: Callable | None) -> "Problem":
+        """The problem with another recorded force."""
+        return replace(self, positions=replace(self.positions, force=force))
+
     def of_windows(
         self, segments: Segments, chosen: np.ndarray
     ) -> tuple["Problem", Segments]:

@@ -252,12 +252,22 @@ def identify(
     library: Mapping,
 ) -> xr.Dataset:
     """Learn L by orthogonal distance regression, for one case."""
+    rows, fit, _ = learned_from(equations, observations, library)
+    return lagrangian_dataset(
+        rows, fit.coefficients, fit.diagnostics, square(fit.factor), fit.basis
+    )
+
+
+def learned_from(
+    equations: xr.Dataset, observations: xr.Dataset, library: Mapping
+) -> tuple[xr.Dataset, Fit, Linearisation]:
+    """L of the rows by their evidence, and by orthogonal distance regression after."""
     rows = evidence_maximisation(
         equations, {"damping": "evidence"}, observations, library
     )
-    fit, _ = orthogonal_distance_regression(rows, positions_of(observations))
-    # As many rows in every case, so that cases can be put together.
-    factor = np.pad(fit.factor, ((0, fit.basis.size - len(fit.factor)), (0, 0)))
-    return lagrangian_dataset(
-        rows, fit.coefficients, fit.diagnostics, factor, fit.basis
-    )
+    return rows, *orthogonal_distance_regression(rows, positions_of(observations))
+
+
+def square(factor: np.ndarray) -> np.ndarray:
+    """A factor with as many rows in every case, so that cases can be put together."""
+    return np.pad(factor, ((0, factor.shape[1] - len(factor)), (0, 0)))

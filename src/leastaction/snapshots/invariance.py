@@ -24,18 +24,13 @@ from leastaction.core.symmetries import (
     sizes_along,
 )
 from leastaction.snapshots.bases import Basis, WeightSpace
-from leastaction.snapshots.constrained_rows import evidence_maximisation
 from leastaction.snapshots.contracts import lagrangian_dataset
 from leastaction.snapshots.discrete_lagrangian import (
     discrete_momenta,
     pairs,
-    positions_of,
     quadrature,
 )
-from leastaction.snapshots.errors_in_variables import (
-    Fit,
-    orthogonal_distance_regression,
-)
+from leastaction.snapshots.errors_in_variables import Fit, learned_from, square
 from leastaction.snapshots.symmetric_fits import DEGREES_MORE, SymmetricFits
 
 # Features of so many of the highest degrees show where the series is cut: terms that
@@ -63,10 +58,7 @@ def identify(
     ValueError
         If the features are no Taylor features of all coordinates and velocities.
     """
-    rows = evidence_maximisation(
-        equations, {"damping": "evidence"}, observations, library
-    )
-    fit, line = orthogonal_distance_regression(rows, positions_of(observations))
+    rows, fit, line = learned_from(equations, observations, library)
     n, fits = fit.basis.dof, SymmetricFits(fit, line)
     found = find(fits, settings["resolution"])
     degree = fit.basis.degree + DEGREES_MORE * settings["impose"]
@@ -79,10 +71,10 @@ def identify(
     b, factor = (
         _embedded(fit.basis, features, c) for c in (fit.coefficients, fit.factor)
     )
-    # As many rows in every case, so that cases can be put together.
-    factor = np.pad(factor, ((0, features.size - len(factor)), (0, 0)))
     symmetries = _values(found, n)
-    return lagrangian_dataset(rows, b, fit.diagnostics, factor, features, symmetries)
+    return lagrangian_dataset(
+        rows, b, fit.diagnostics, square(factor), features, symmetries
+    )
 
 
 def _highest_degrees(fit: Fit) -> np.ndarray:

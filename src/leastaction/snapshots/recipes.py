@@ -196,14 +196,19 @@ class MinimumNorm(Identify):
     )
 
 
-class EvidenceMaximisation(Identify):
-    """Weight-space Gaussian process, damped by evidence or held-out trajectories."""
+class ByEvidence(Identify):
+    """What weight-space Gaussian processes of L have in common."""
 
-    run = "snapshots.constrained_rows:evidence_maximisation"
     reads = ("shadow_equations",)
     after = ("discrete_euler_lagrange",)
     makes = "learned_lagrangian"
     returns_to_samples = True
+
+
+class EvidenceMaximisation(ByEvidence):
+    """Weight-space Gaussian process, damped by evidence or held-out trajectories."""
+
+    run = "snapshots.constrained_rows:evidence_maximisation"
 
     method: Literal["evidence_maximisation"] = "evidence_maximisation"
     damping: or_word(Share, "evidence", "held_out") = Field(
@@ -213,26 +218,18 @@ class EvidenceMaximisation(Identify):
     )
 
 
-class OrthogonalDistanceRegression(Identify):
+class OrthogonalDistanceRegression(ByEvidence):
     """Weight-space Gaussian process by evidence, positions adjusted to the motion."""
 
     run = "snapshots.errors_in_variables:identify"
-    reads = ("shadow_equations",)
-    after = ("discrete_euler_lagrange",)
-    makes = "learned_lagrangian"
-    returns_to_samples = True
 
     method: Literal["orthogonal_distance_regression"] = "orthogonal_distance_regression"
 
 
-class NoetherSymmetries(Identify):
+class NoetherSymmetries(ByEvidence):
     """Orthogonal distance regression, then affine symmetries: found, imposed on L."""
 
     run = "snapshots.invariance:identify"
-    reads = ("shadow_equations",)
-    after = ("discrete_euler_lagrange",)
-    makes = "learned_lagrangian"
-    returns_to_samples = True
 
     method: Literal["noether_symmetries"] = "noether_symmetries"
     impose: Flag = Field(
