@@ -42,6 +42,7 @@ def test_arrays_are_fitted_with_their_times_or_their_step(model):
         ),
         (([[1.0]], [[0.0]], [0, 1]), "expected one number for each of x"),
         (([np.nan], [0.0], [0, 1]), "q is .nan."),
+        (("a", [0.0], [0, 1]), "q is .'a'.; expected one number"),
         (([1.0], [0.0], 5.0), "time: expected two times or more"),
         (([1.0], [0.0], []), "time: expected two times or more"),
         (([1.0], [0.0], [1.0, 0.0, 0.5]), "in their order"),
@@ -90,6 +91,7 @@ def test_a_candidate_that_is_none(model):
         ("xdot**2/2", {"volatility": "s"}, "expected one expression by coordinate"),
         ("k*xdot**2/2", {"parameters": {"k": "a"}}, "parameter k is 'a'"),
         ("k*xdot**2/2", {"parameters": [1]}, "expected values by name"),
+        ("xdot**2/2", {"dissipation": "ydot**2"}, "each coordinate .x, y. needs"),
     ],
 )
 def test_a_system_that_is_none(text, more, told):
@@ -109,6 +111,9 @@ def test_a_system_that_is_none(text, more, told):
         ({"steps": 4}, "unknown key 'steps'"),
         ({"seed": 1.5}, "seed is 1.5"),
         ({"units": "m"}, "units is 'm'"),
+        ({"units": {"x": "metre per"}}, "units.x: 'metre per' is not a unit"),
+        ({"units": {"y": "m"}}, "units: unknown coordinate 'y'"),
+        ({"initial_state": {"x": "a", "xdot": 0}}, "initial_state.x: unknown name 'a'"),
         ({"method": "euler"}, "unknown simulate method 'euler'"),
     ],
 )
@@ -133,6 +138,7 @@ def test_numbers_of_numpy_are_numbers():
         (motion(), None, {}, "'library' is missing"),
         (motion(), "x**2", {}, "the library cannot be used"),
         (motion(), {"lagrangian": 5}, {}, "'reference' is missing"),
+        (motion(), LIBRARY | {"lagrangian": ["y"]}, {}, "lagrangian: unknown name 'y'"),
         (motion(), LIBRARY, {"time": None}, "expected 400 times that increase"),
         (motion(), LIBRARY, {"time": TIME[::-1]}, "expected 400 times that increase"),
         (motion(), LIBRARY, {"replicate": 5}, "replicate is 5; there are 1"),
@@ -161,6 +167,52 @@ def test_steps_that_do_not_fit_each_other():
         la.recipes.trajectories.recommended(identify={"method": "ito_gmm"})
     with pytest.raises(ValueError, match="identify is 5; expected settings by name"):
         la.recipes.trajectories.recommended(identify=5)
+
+
+def test_a_coordinate_at_rest_is_not_randomly_excited():
+    still = {"x": 0 * TIME, "xdot": 0 * TIME}
+    with pytest.raises(ValueError, match="velocity of x does not fluctuate"):
+        la.recipes.ensembles.recommended().fit(still, LIBRARY, time=TIME)
+
+
+@pytest.mark.parametrize(
+    "config, told",
+    [
+        ([1], "is empty or is not a list of 'key: value'"),
+        ({}, "'coordinates' is missing"),
+        ({"states": {"x": {"unit": "m"}}}, "'efforts' is missing"),
+        ({"coordinates": {"x": {}}}, "coordinates.x: 'unit' is missing"),
+    ],
+)
+def test_a_section_that_is_no_system(config, told):
+    with pytest.raises(ValueError, match=told):
+        la.system(config)
+
+
+def test_what_is_simulated_has_a_class_and_a_method():
+    with pytest.raises(ValueError, match="expected an object, such as leastaction.Sys"):
+        la.simulate("xdot**2/2 - x**2")
+    with pytest.raises(ValueError, match="simulate: method is missing; give one of"):
+        la.simulate(SPRING, duration=1.0)
+
+
+def test_states_of_a_symmetry_have_the_shape_of_samples(model):
+    for q, qdot in (([1.0], [2.0]), ([[1.0, 2.0]], [[2.0]])):
+        with pytest.raises(ValueError, match=r"expected \(sample, 1\) of both"):
+            model.symmetries_on(q, qdot)
+
+
+def test_a_file_without_cases_and_a_folder(model, tmp_path):
+    model.save(tmp_path / "model.nc")
+    with pytest.raises(ValueError, match="has no noise_mode 'shared'; leave it out"):
+        la.load_model(tmp_path / "model.nc", noise_mode="shared")
+    with pytest.raises(ValueError, match="is a folder; expected a file in it"):
+        la.load_model(tmp_path)
+
+
+def test_a_family_that_is_none():
+    with pytest.raises(AttributeError, match="unknown family 'ensemble'; did you mean"):
+        _ = la.recipes.ensemble
 
 
 def test_objects_are_copied_and_pickled(model):

@@ -19,7 +19,7 @@ _PUBLIC = {
     "describe": "recordings.describe:describe",
     "RecordingError": "recordings.error:RecordingError",
     "System": "core.system:System",
-    "system": "core.families:system_from_config",
+    "system": "core.observations:system",
     "simulate": "core.observations:simulate",
     "IdentifiedModel": "core.model:IdentifiedModel",
     "load_model": "core.model:load_model",

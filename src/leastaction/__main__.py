@@ -31,7 +31,9 @@ def parser() -> argparse.ArgumentParser:
     for one in (seen, found):
         one.add_argument("table", nargs="+", help="CSV, white space or NetCDF")
         one.add_argument("--separator", help="between columns, if it is not found")
-        one.add_argument("--skip-lines", type=int, default=0, metavar="N")
+        one.add_argument(
+            "--skip-lines", type=int, default=0, metavar="N", help="above the table"
+        )
     add = found.add_argument
     add("--time", metavar="NAME[:UNIT]", help="column of the time; s if no unit")
     add("--rate", type=float, metavar="HZ", help="samples per second, without --time")
@@ -57,9 +59,25 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="in an expression, the centre of a circle: such as x0; may be repeated",
     )
-    add("--excitation", choices=("none", "random"), default="none")
-    add("--held-out", action="append", metavar="LABEL", help="for validation alone")
-    add("--accept", action="append", default=[], metavar="REFUSAL")
+    add(
+        "--excitation",
+        choices=("none", "random"),
+        default="none",
+        help="random: a force that nobody recorded",
+    )
+    add(
+        "--held-out",
+        action="append",
+        metavar="LABEL",
+        help="trajectory for the prediction alone; may be repeated",
+    )
+    add(
+        "--accept",
+        action="append",
+        default=[],
+        metavar="REFUSAL",
+        help="refusal to pass over, as its message names it; may be repeated",
+    )
     add("--title", default="", help="heading of the law")
     add("--out", type=Path, default=Path("law"), metavar="FOLDER", help="default: law/")
     add("--quiet", action="store_true", help="no progress bar")

@@ -119,7 +119,7 @@ def _family(name: str) -> FamilyRecipes:
 
 def __getattr__(name: str) -> FamilyRecipes:
     if name.startswith("_") or name not in FAMILIES:
-        raise AttributeError(f"module 'leastaction.recipes' has no family {name!r}")
+        raise AttributeError(unknown("family", name, FAMILIES), name=name)
     return _family(name)
 
 

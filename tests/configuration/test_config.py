@@ -138,6 +138,14 @@ def test_names_of_studies_and_papers_must_exist():
     assert len(caught.value.problems) == 3
 
 
+def test_papers_keep_the_order_of_their_numbers():
+    numbers = {"mine": None, "second": 2, "first": 1}
+    some = {"figures": {}, "tables": {}, "title": "A paper"}
+    papers = {name: {**some, "number": number} for name, number in numbers.items()}
+    made = complete({"seed": 0, "papers": papers}, Project, "the configuration")
+    assert list(made["papers"]) == ["first", "second", "mine"]
+
+
 def test_a_figure_or_table_that_there_is_not_is_refused_with_what_was_meant():
     study = {"figure": "volatlity_study", "caption": "", "examples": {"p": ["e"]}}
     with pytest.raises(ConfigError) as caught:

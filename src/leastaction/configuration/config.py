@@ -5,6 +5,7 @@ A YAML file is data. What one example says is completed and checked by
 """
 
 import copy
+import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -115,6 +116,11 @@ class Paper(Settings):
     )
 
 
+def _by_number(papers: dict) -> dict:
+    """Papers in the order of their numbers, which an override would change."""
+    return dict(sorted(papers.items(), key=lambda item: item[1].number or math.inf))
+
+
 class Study(Settings):
     """One figure of several examples and variants."""
 
@@ -165,7 +171,7 @@ class Project(Settings):
         description="Recordings of your own by name (workflow/schemas/recording.json); "
         "write them into a file of your own and pass it with --configfile.",
     )
-    papers: dict[str, Paper] = Field(
+    papers: Annotated[dict[str, Paper], AfterValidator(_by_number)] = Field(
         {}, description="Figures and tables of each paper, by their number in it."
     )
     studies: dict[str, Study] = Field(

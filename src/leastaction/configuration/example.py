@@ -21,7 +21,13 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from leastaction.core.families import unknown
-from leastaction.core.method import AnyOf, Rollout, Simulate, declared
+from leastaction.core.method import (
+    AnyOf,
+    Rollout,
+    Simulate,
+    declared,
+    system_sections,
+)
 from leastaction.core.recipe import (
     Recipe,
     kind_of_data,
@@ -29,7 +35,6 @@ from leastaction.core.recipe import (
 )
 from leastaction.core.settings import (
     Cases,
-    CoordinateSystem,
     Count,
     Flag,
     Integer,
@@ -261,7 +266,7 @@ class _AnySystem:
     """Type of a system of any kind, told by its keys."""
 
     def __get_pydantic_core_schema__(self, source, handler):
-        kinds = {kind.key: kind for kind in (CoordinateSystem, *declared(System))}
+        kinds = system_sections()
 
         def one_of_them(given):
             if not isinstance(given, System):

@@ -106,6 +106,8 @@ def _named_if_unreadable(path: str | Path) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise ContractError(f"{path} does not exist; make it with snakemake") from None
+    except IsADirectoryError:
+        raise ContractError(f"{path} is a folder; expected a file in it") from None
     except (OSError, RuntimeError) as error:
         raise ContractError(
             f"{path} is not readable NetCDF ({error}); make it again with: "

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from leastaction.core.expressions import parse, symbol
+from leastaction.core.expressions import symbol
 from leastaction.core.simulation import first_index, halton_starts
-from leastaction.core.system import System
+from leastaction.core.system import System, parsed
 
 
 def initial_states(settings: Mapping, system: System) -> Callable[..., np.ndarray]:
@@ -96,7 +96,7 @@ def initial_expressions(
         if name in system.parameters:
             raise ValueError(f"initial_state.random: {name!r} is a parameter already")
     known = [*system.parameters, *drawn, *places]
-    return [parse(settings[name], known) for name in names]
+    return [parsed(f"initial_state.{n}", settings[n], known) for n in names]
 
 
 def input_expressions(
@@ -113,7 +113,7 @@ def input_expressions(
             f"input: {wrong} are not coordinates; these are {list(system.coordinates)}"
         )
     known = ["time", *system.parameters, *drawn]
-    return [parse(inputs.get(name, "0"), known) for name in system.coordinates]
+    return [parsed(f"input.{n}", inputs.get(n, "0"), known) for n in system.coordinates]
 
 
 def input_force(system: System, inputs: Mapping, drawn: Sequence[str]) -> Callable:

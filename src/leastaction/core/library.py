@@ -24,7 +24,7 @@ from leastaction.core.gauge import (
     representation,
 )
 from leastaction.core.multi_index import factors
-from leastaction.core.system import System
+from leastaction.core.system import System, parsed
 
 MOST_CANDIDATES = 2000
 
@@ -265,11 +265,19 @@ class Library(Candidates):
 def _library(text: str, coordinates: tuple[str, ...]) -> Library:
     config = json.loads(text)
     names = (*coordinates, *velocity_names(coordinates))
-    terms = candidates(config["lagrangian"], names)
-    references = multiples(parse(config["reference"], names), terms)
-    damping = candidates(config.get("dissipation", []), names)
+    terms = _candidates_of("lagrangian", config, names)
+    references = multiples(parsed("reference", config["reference"], names), terms)
+    damping = _candidates_of("dissipation", config, names)
     known = {k: config[k] for k in ("inertia", "calculus") if k in config}
     return Library(coordinates, terms, references, dissipation=damping, **known)
+
+
+def _candidates_of(part: str, config: Mapping, names: Sequence[str]) -> tuple:
+    """Candidates of a part of the library, which begins the message of an error."""
+    try:
+        return candidates(config.get(part, []), names)
+    except ValueError as error:
+        raise ValueError(f"{part}: {error}") from None
 
 
 def multiples(

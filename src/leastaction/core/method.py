@@ -38,10 +38,12 @@ from pydantic import Field, WrapValidator
 from leastaction.core import families
 from leastaction.core.families import unknown
 from leastaction.core.settings import (
+    CoordinateSystem,
     Count,
     InitialState,
     Positive,
     Settings,
+    System,
 )
 
 if TYPE_CHECKING:
@@ -287,6 +289,12 @@ def declared(kind: type) -> tuple[type, ...]:
 
 
 @cache
+def system_sections() -> Mapping[str, type[Settings]]:
+    """Kinds of the section `system`, by the key that only this kind has."""
+    return {kind.key: kind for kind in (CoordinateSystem, *declared(System))}
+
+
+@cache
 def steps(stage: str) -> Mapping[str, type[Step]]:
     """Methods of a stage by name, those of all families."""
     methods = [m for m in declared(Step) if m.stage == stage]
@@ -323,10 +331,12 @@ def step(stage: str, settings: Mapping) -> Step:
 
 def method_of(stage: str, settings: Mapping) -> type[Step]:
     """Class of the method of a stage that `settings` name."""
-    known = steps(stage)
-    if settings.get("method") not in known:
-        raise ValueError(unknown(f"{stage} method", settings.get("method"), known))
-    return known[settings["method"]]
+    known, name = steps(stage), settings.get("method")
+    if name is None:
+        raise ValueError(f"{stage}: method is missing; give one of {', '.join(known)}")
+    if name not in known:
+        raise ValueError(unknown(f"{stage} method", name, known))
+    return known[name]
 
 
 def rollout(kind: str) -> type[Rollout]:

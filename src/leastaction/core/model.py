@@ -47,7 +47,7 @@ def load_model(
     ------
     ContractError
         If the file is absent, is not readable or holds something else.
-    IndexError, KeyError
+    IndexError, ValueError
         If the file has fewer replicates, or no such case.
     """
     return model_of(files.load(path), replicate, noise_level, noise_mode, str(path))
@@ -237,14 +237,19 @@ class IdentifiedModel:
         On states `q`, `qdot` of the motion, shape (sample, dof): found or undecided
         ones, or the nearest if L has none; see :mod:`leastaction.core.symmetries`.
         """
+        states = [np.asarray(x, dtype=float) for x in (q, qdot)]
+        if {x.shape for x in states} != {(len(states[0]), len(self.coordinates))}:
+            raise ValueError(
+                f"q and qdot have the shapes {states[0].shape} and {states[1].shape}; "
+                f"expected (sample, {len(self.coordinates)}) of both"
+            )
         functions = self._functions("term", self.dataset["support"].values)
         names = [str(self.dataset["term"].values[i]) for i in functions]
         return symmetries_of_terms(
             list(functions.values()),
             np.array([self.coefficient(name) for name in names]),
             np.array([self.standard_error(name) for name in names]),
-            np.asarray(q, dtype=float),
-            np.asarray(qdot, dtype=float),
+            *states,
             self.system.state,
         )
 
@@ -559,9 +564,10 @@ def _without_jumps(system: System, width: float) -> System:
 
 
 def _start(system: System, q, qdot) -> np.ndarray:
-    parts = [np.atleast_1d(np.asarray(x, dtype=float)) for x in (q, qdot)]
+    parts = [np.atleast_1d(x) for x in (q, qdot)]
     for name, part in zip(("q", "qdot"), parts, strict=True):
-        if part.shape != (system.dof,) or not np.isfinite(part).all():
+        numbers = part.dtype.kind in "fiu" and np.isfinite(part).all()
+        if part.shape != (system.dof,) or not numbers:
             raise ValueError(
                 f"{name} is {part.tolist()}; expected one number for each of "
                 f"{', '.join(system.coordinates)}"
@@ -593,9 +599,10 @@ def _symmetric_root(covariance: np.ndarray) -> np.ndarray:
 def _case(dataset: xr.Dataset, path, level, mode) -> xr.Dataset:
     """One case of a sweep over noise."""
     for name, wanted in (("noise_level", level), ("noise_mode", mode)):
-        there = list(dataset[name].values) if name in dataset.dims else []
+        there = dataset[name].values.tolist() if name in dataset.dims else []
         if wanted is not None and wanted not in there:
-            raise KeyError(f"{path} has no {name} {wanted!r}; it has {there}")
+            has = f"it has {', '.join(map(str, there))}" if there else "leave it out"
+            raise ValueError(f"{path} has no {name} {wanted!r}; {has}")
         if there:
             dataset = dataset.sel({name: there[0] if wanted is None else wanted})
     return dataset

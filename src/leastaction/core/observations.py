@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import contracts
+from leastaction.core.families import system_from_config, unknown
 
 # Endings of the names of channels, as formulas use them.
 ENDINGS = {"qddot": "ddot", "qdot": "dot", "q": ""}
@@ -159,6 +160,45 @@ def _times(time, samples: int) -> np.ndarray:
     return times[0]
 
 
+def system(config: Mapping):
+    """System described by the section `system` of an example.
+
+    Parameters
+    ----------
+    config
+        With `coordinates` a Lagrangian system, with `field` one of a field, with
+        `states` a port-Hamiltonian one; every parameter has a `value` and a `unit`.
+
+    Returns
+    -------
+    System, FieldSystem or PortHamiltonianSystem
+
+    Raises
+    ------
+    ValueError
+        If a key is unknown, missing or wrong, an expression is not arithmetic over the
+        declared names, or the mass matrix is singular.
+
+    Examples
+    --------
+    >>> oscillator = system(
+    ...     {
+    ...         "coordinates": {"x": {"unit": "m"}},
+    ...         "parameters": {"k": {"value": 3.0, "unit": "N/m"}},
+    ...         "lagrangian": "xdot**2/2 - k*x**2/2",
+    ...     }
+    ... )
+    >>> oscillator.hamiltonian
+    k*x**2/2 + xdot**2/2
+    """
+    from leastaction.core.method import system_sections
+    from leastaction.core.settings import CoordinateSystem, complete
+
+    kinds = system_sections().items()
+    found = next((kind for key, kind in kinds if key in config), CoordinateSystem)
+    return system_from_config(complete(config, found, "the system"))
+
+
 def simulate(
     system,
     *,
@@ -200,12 +240,28 @@ def simulate(
     from leastaction.core.method import method_of
     from leastaction.core.noise_sweep import along_replicates
     from leastaction.core.settings import checked
+    from leastaction.core.system import System
+    from leastaction.core.units import DimensionError, unit
+
+    if isinstance(system, str | Mapping):
+        raise ValueError(
+            f"system is {system!r}; expected an object, such as "
+            "leastaction.System('xdot**2/2 - x**2')"
+        )
 
     method = method_of("simulate", settings)
     if not isinstance(seed, Integral) or seed < 0:
         raise ValueError(f"seed is {seed!r}; expected a whole number, 0 or more")
     if not isinstance(units or {}, Mapping):
         raise ValueError(f"units is {units!r}; expected units by name, {{'x': 'm'}}")
+    for name, text in (units or {}).items():
+        if isinstance(system, System) and name not in system.coordinates:
+            known = system.coordinates
+            raise ValueError(f"units: {unknown('coordinate', name, known)}")
+        try:
+            unit(text)
+        except DimensionError as error:
+            raise ValueError(f"units.{name}: {error}") from None
     settings = {**settings, "replicates": replicates}
     scheme = checked(settings, method, "the simulation")
     key = {"example": "system", "seed": seed}

@@ -160,8 +160,9 @@ class System:
     def _refuse_singular(self) -> None:
         if not self.coordinates or is_singular(self.mass_matrix):
             raise ValueError(
-                "lagrangian: the mass matrix d²L/dq̇² is singular; every coordinate "
-                "needs a kinetic energy, such as m*xdot**2/2"
+                "lagrangian: the mass matrix d²L/dq̇² is singular; each coordinate "
+                f"({', '.join(self.coordinates) or 'there is none'}) needs a kinetic "
+                "energy, such as m*xdot**2/2"
             )
 
     @classmethod
@@ -325,11 +326,8 @@ class System:
 
     def with_parameters(self, **values: float) -> "System":
         """The same system with other parameter values."""
-        unknown = set(values) - set(self.parameters)
-        if unknown:
-            raise ValueError(
-                f"unknown parameter {sorted(unknown)}; known: {sorted(self.parameters)}"
-            )
+        for name in set(values) - set(self.parameters):
+            raise ValueError(unknown("parameter", name, self.parameters))
         return replace(self, parameters={**self.parameters, **numbers(values)})
 
     def evaluated(

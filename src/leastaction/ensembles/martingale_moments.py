@@ -68,13 +68,20 @@ def assemble(
 
     Candidates that algebra removes are not there; those of the Rayleigh function are
     called ``D: <term>``. With ``calculus: stratonovich``, the Itô drift that the noise
-    adds is taken out of the increments.
+    adds is taken out of the increments. ValueError if a coordinate is at rest.
 
     An increment spans as many samples, at most ten, as turn by `largest_turn`: slow
     motion is known as well from increments over several, at a fraction of the cost.
     """
     check(derivatives, "realised_variation")
     coordinates = [str(name) for name in observations["dof"].values]
+    mean_squares = np.diag(derivatives["realised_covariation"].values[0])
+    if still := [n for n, x in zip(coordinates, mean_squares, strict=True) if x == 0]:
+        raise ValueError(
+            f"the velocity of {', '.join(still)} does not fluctuate; expected a "
+            "randomly excited motion. Leave the coordinate out, or use a recipe of "
+            "leastaction.recipes.trajectories"
+        )
     terms = Library.from_config(library, coordinates)
     status, columns, names = about_candidates(terms)
     noise = NoiseLaw(derivatives, coordinates)
