@@ -39,9 +39,20 @@ def load_model(
 ):
     """Load one replicate of a ``model.nc``; of a sweep over noise, one case.
 
-    A law of written terms is an :class:`~leastaction.IdentifiedModel`; families have
-    classes of their own for what has no terms. Of a sweep the lowest `noise_level` and
-    the first `noise_mode` if not given.
+    Parameters
+    ----------
+    path
+        Of the file.
+    replicate
+        Number of the replicate, counted from 0.
+    noise_level, noise_mode
+        Case of a sweep; the lowest level and the first mode if None.
+
+    Returns
+    -------
+    IdentifiedModel, or another class
+        A law of written terms is an :class:`~leastaction.IdentifiedModel`; families
+        have classes of their own for what has no terms.
 
     Raises
     ------
@@ -49,6 +60,19 @@ def load_model(
         If the file is absent, is not readable or holds something else.
     IndexError, ValueError
         If the file has fewer replicates, or no such case.
+
+    Examples
+    --------
+    >>> import tempfile, leastaction as la
+    >>> time = np.arange(0, 4, 0.01)
+    >>> motion = {"x": np.cos(2 * time), "xdot": -2 * np.sin(2 * time)}
+    >>> library = {"reference": "xdot**2/2", "lagrangian": ["xdot**2", "x**2", "x**4"]}
+    >>> recipe = la.recipes.trajectories.recommended()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     recipe.fit(motion, library, time=time).save(f"{folder}/model.nc")
+    ...     model = load_model(f"{folder}/model.nc")
+    >>> model.support
+    ['xdot**2', 'x**2']
     """
     return model_of(files.load(path), replicate, noise_level, noise_mode, str(path))
 
@@ -72,11 +96,27 @@ def model_of(
 
 
 class IdentifiedModel:
-    """One identified Lagrangian with its volatility and error bars.
+    """Identified Lagrangian, Rayleigh function and volatility, with standard errors.
 
-    ``print(model)`` shows Lagrangian, damping and volatility with standard errors, the
-    equations of motion and the Hamiltonian; :attr:`system` is the same kind of object
-    as a simulated truth.
+    ``print(model)`` shows them with the equations of motion and the Hamiltonian;
+    :attr:`system` is the same kind of object as a simulated truth.
+
+    Parameters
+    ----------
+    dataset
+        Contract ``model``; the first of several replicates counts.
+
+    Examples
+    --------
+    >>> import leastaction as la
+    >>> time = np.arange(0, 4, 0.01)
+    >>> motion = {"x": np.cos(2 * time), "xdot": -2 * np.sin(2 * time)}
+    >>> library = {"reference": "xdot**2/2", "lagrangian": ["xdot**2", "x**2", "x**4"]}
+    >>> model = la.recipes.trajectories.recommended().fit(motion, library, time=time)
+    >>> round(model.coefficient("x**2"), 6), model.coefficient("x**4")
+    (-2.0, 0.0)
+    >>> model.predict([1.0], [0.0], [0.0, np.pi]).q.values.round(4)[-1]
+    array([1.])
     """
 
     def __init__(self, dataset: xr.Dataset):
@@ -96,11 +136,18 @@ class IdentifiedModel:
         return [str(t) for t in self.dataset["term"].values[chosen]]
 
     def coefficient(self, term: str) -> float:
-        """Estimate of one coefficient (zero if the term was not selected)."""
+        """Estimate of the coefficient of a term of L, zero if it was not selected.
+
+        ValueError if it is no candidate.
+        """
         return self._of_term("coefficient_estimate", term)
 
     def standard_error(self, term: str) -> float:
-        """Standard error of one coefficient; NaN if the method gives none."""
+        """Standard error of the coefficient of a term of L.
+
+        Zero if the coefficient was given, NaN if the method has none; ValueError if the
+        term is no candidate.
+        """
         return self._of_term("coefficient_std", term)
 
     def _of_term(self, variable: str, term: str) -> float:
@@ -236,6 +283,7 @@ class IdentifiedModel:
 
         On states `q`, `qdot` of the motion, shape (sample, dof): found or undecided
         ones, or the nearest if L has none; see :mod:`leastaction.core.symmetries`.
+        ValueError if the states have another shape.
         """
         states = [np.asarray(x, dtype=float) for x in (q, qdot)]
         if {x.shape for x in states} != {(len(states[0]), len(self.coordinates))}:

@@ -223,6 +223,11 @@ def simulate(
     settings
         `method` and its settings, as in the section `simulate` of an example.
 
+    Returns
+    -------
+    xr.Dataset
+        Contract of the method, such as ``observations``, over (replicate, ...).
+
     Raises
     ------
     ValueError

@@ -22,10 +22,19 @@ from leastaction.core.settings import CHANNELS, Library, Settings, complete
 
 
 class Recipe(Settings):
-    """An estimator: how to differentiate, assemble and identify.
+    """An estimator: a step `differentiate`, a step `assemble`, a step `identify`.
 
-    >>> recommended("states").identify.max_terms
-    4
+    ``leastaction.recipes.<family>`` has the recipes of each family. Each step holds its
+    settings; what a recipe cannot do with given data is refused by :meth:`fit`.
+
+    Examples
+    --------
+    >>> import leastaction as la
+    >>> recipe = la.recipes.ensembles.recommended(max_terms=3)
+    >>> [step.name() for step in recipe.steps()]
+    ['realised_variation', 'martingale_moments', 'moment_gmm']
+    >>> recipe.identify.max_terms
+    3
     """
 
     differentiate: Annotated[Differentiate, AnyOf("differentiate")]
@@ -39,7 +48,7 @@ class Recipe(Settings):
         library: Mapping | None = None,
         advance: Callable[[str], None] = lambda stage: None,
     ):
-        """Identify every replicate in memory; ``advance(stage)`` is told each stage."""
+        """Models of all replicates in memory; ``advance(stage)`` is told each stage."""
         from leastaction.core.noise_sweep import along_replicates
 
         library = library or {}
@@ -84,10 +93,26 @@ class Recipe(Settings):
         case
             `noise_level` and `noise_mode` of a sweep.
 
+        Returns
+        -------
+        IdentifiedModel, or another class
+            As :func:`leastaction.load_model`.
+
         Raises
         ------
         ValueError
             If data or candidates do not fit the recipe.
+
+        Examples
+        --------
+        >>> import numpy as np, leastaction as la
+        >>> time = np.arange(0, 4, 0.01)
+        >>> motion = {"x": np.cos(2 * time), "xdot": -2 * np.sin(2 * time)}
+        >>> terms = ["xdot**2", "x**2", "x**4"]
+        >>> library = {"reference": "xdot**2/2", "lagrangian": terms}
+        >>> recipe = la.recipes.trajectories.recommended()
+        >>> recipe.fit(motion, library, time=time).support
+        ['xdot**2', 'x**2']
         """
         from leastaction.core.model import model_of
         from leastaction.core.progress import progress_bar
@@ -138,7 +163,7 @@ class Recipe(Settings):
         return check(observations, contract)
 
     def predict(self, *start):
-        """Motion of the model of the last `fit`: its `predict`, else its `rollout`.
+        """Motion of the model of the last :meth:`fit`: its `predict`, or `rollout`.
 
         ValueError before the first `fit`, or if the model has no motion of its own.
         """

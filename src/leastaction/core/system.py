@@ -73,7 +73,7 @@ class System:
     Attributes
     ----------
     lagrangian
-        L(q, q̇), J.
+        Lagrangian L(q, q̇), J.
     parameters
         Value of each parameter (SI units); NaN where it is left open.
     coordinates
@@ -218,7 +218,7 @@ class System:
 
     @property
     def noise_matrix(self) -> sp.Matrix:
-        """S, one row per coordinate."""
+        """Volatility matrix S, shape (dof, Wiener process)."""
         return self.volatility
 
     @property
@@ -254,12 +254,12 @@ class System:
 
     @cached_property
     def mass_matrix(self) -> sp.Matrix:
-        """M = ∂²L/∂q̇∂q̇."""
+        """Mass matrix M = ∂²L/∂q̇∂q̇, shape (dof, dof)."""
         return self.momenta.jacobian(self.qdot)
 
     @cached_property
     def forces(self) -> sp.Matrix:
-        """Right-hand side of M q̈ = forces + S Ẇ."""
+        """Generalised forces ∂L/∂q − ∂D/∂q̇ − (∂²L/∂q̇∂q) q̇ = M q̈ − S Ẇ, a column."""
         loss = [without_signs(sp.diff(self.dissipation, v)) for v in self.qdot]
         force = [sp.diff(self.lagrangian, x) for x in self.q]
         drift = self.momenta.jacobian(self.q) * sp.Matrix(self.qdot)
@@ -267,7 +267,7 @@ class System:
 
     @cached_property
     def diffusion(self) -> sp.Matrix:
-        """Diffusion of the velocities, g = M⁻¹ S."""
+        """Diffusion of the velocities, g = M⁻¹ S, shape (dof, Wiener process)."""
         if not self.wiener_processes:
             return sp.zeros(self.dof, 0)
         return self.accelerated_by(self.volatility)
@@ -289,18 +289,18 @@ class System:
 
     @cached_property
     def drift(self) -> sp.Matrix:
-        """Itô drift of the state (q, q̇)."""
+        """Itô drift of the state (q, q̇), a column."""
         return sp.Matrix([*self.qdot, *self.acceleration])
 
     @cached_property
     def hamiltonian(self) -> sp.Expr:
-        """Energy by the Legendre transform, H = Σ q̇ ∂L/∂q̇ − L, in (q, q̇)."""
+        """Hamiltonian H = Σ q̇ ∂L/∂q̇ − L, J, as a function of (q, q̇)."""
         both = zip(self.qdot, self.momenta, strict=True)
         return sp.expand(sum(v * p for v, p in both) - self.lagrangian)
 
     @cached_property
     def equations_of_motion(self) -> tuple[sp.Eq, ...]:
-        """q̈ = acceleration + g Ẇ, one equation per coordinate."""
+        """Equations of motion q̈ = acceleration + g Ẇ, one per coordinate."""
         right = zip(self.acceleration, self.diffusion * self._white_noise, strict=True)
         return tuple(
             sp.Eq(acceleration, sp.expand(a + f))
@@ -325,7 +325,7 @@ class System:
         return sp.expand((self.volatility.T * self.diffusion).trace() / 2)
 
     def with_parameters(self, **values: float) -> "System":
-        """The same system with other parameter values."""
+        """The same system with other parameter values; ValueError if one is unknown."""
         for name in set(values) - set(self.parameters):
             raise ValueError(unknown("parameter", name, self.parameters))
         return replace(self, parameters={**self.parameters, **numbers(values)})
@@ -383,6 +383,14 @@ class System:
         ------
         ValueError
             If a parameter has no value, or a setting is wrong.
+
+        Examples
+        --------
+        >>> spring = System("xdot**2/2 - 2*x**2")
+        >>> start = {"x": 1.0, "xdot": 0.0}
+        >>> motion = spring.simulate(duration=1, time_step=0.01, initial_state=start)
+        >>> print(f"{motion.q.values[0, 0, -1, 0]:.4f}, {np.cos(2.0):.4f}")
+        -0.4161, -0.4161
         """
         from leastaction.core.observations import simulate
 

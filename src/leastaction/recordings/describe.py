@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from leastaction.core.families import unknown
 from leastaction.recordings.checks import LARGEST_ANGLE, encoder_step
+from leastaction.recordings.error import RecordingError
 from leastaction.recordings.learn import angle_by_name
 from leastaction.recordings.tables import Table, open_table
 
@@ -93,10 +95,15 @@ def describe(source, **reading) -> Description:
     reading
         `format`, `separator`, `skip_lines`, `columns`, as under `import`.
 
+    Returns
+    -------
+    Description
+        ``print`` shows it, with a YAML file to start from.
+
     Raises
     ------
     RecordingError
-        If it is no table.
+        If it is no table, or a key of `reading` is unknown.
 
     Examples
     --------
@@ -106,6 +113,8 @@ def describe(source, **reading) -> Description:
     >>> [(c.name, c.role, c.unit) for c in about.columns]
     [('t', 'time', 's'), ('theta', 'coordinate', 'rad')]
     """
+    for key in set(reading) - set(READING):
+        raise RecordingError(unknown("key", key, READING))
     table = open_table(source, READING | reading)
     values = _first_rows(table)
     rows = len(next(iter(values.values())))

@@ -54,6 +54,17 @@ class Law(IdentifiedModel):
         Of the recording.
     seconds
         What finding it took; None if that is not known.
+
+    Examples
+    --------
+    >>> import numpy as np, leastaction as la
+    >>> time = np.arange(0, 30, 0.02)
+    >>> motions = [a * np.cos(3 * time) for a in (0.1, 0.2, 0.3, 0.4)]
+    >>> law = la.learn({"x": motions}, time=time, progress=False)
+    >>> law.figures
+    ('prediction', 'residuals')
+    >>> law.predict([1.0], [0.0], [0.0, np.pi / 3]).q.values.round(3)[-1]
+    array([-1.])
     """
 
     def __init__(
