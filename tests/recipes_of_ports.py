@@ -42,6 +42,22 @@ TANKS = {
     "range": [-1.0, 1.0],
     "terms": [{"terms": ["V1**(4/3)", "V1**2", "V2**(4/3)", "V2**2", "V1*V2"]}],
 }
+STIFFENING = {
+    "system": {
+        "states": {"q": {"unit": "m"}, "p": {"unit": "kg m/s"}},
+        "inputs": {"F": {"unit": "N"}},
+        "parameters": {},
+        "flow": [[1, 0], [0, 1]],
+        "structure": [[0, 1], [-1, 0]],
+        "dissipation": [[0, 0], [0, "0.1 + q**2/2"]],
+        "port": [[0], [1]],
+        "efforts": ["q + 0.8*q**3", "p/1.5"],
+        "hamiltonian": "q**2/2 + q**4/5 + p**2/3",
+    },
+    "start": {"q": "a", "p": "b"},
+    "input": {"F": "sin(time + a) + sin(2.3*time + b) + sin(0.7*time)"},
+    "range": [-1.0, 1.0],
+}
 
 
 def simulated(of, noise=0.0, steps=400, trajectories=3):

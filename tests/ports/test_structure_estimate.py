@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from recipes_of_ports import MOTOR, TANKS, fit, simulated
+from recipes_of_ports import MOTOR, STIFFENING, TANKS, fit, simulated
 from scipy.linalg import eigvalsh
 
 from leastaction.core.families import system_from_config
@@ -130,3 +130,24 @@ def test_regression_without_structure_tells_no_structure(motor):
 def test_model_prints_what_it_tells(motor):
     text = str(fit(motor))
     assert "J_12 = -0.5" in text and "phi**2 in H" in text
+
+
+def test_units_do_not_matter(motor):
+    """States in micro- and kilo-units: the same law, and as many open directions."""
+    factors = np.array([1e-6, 1e3])
+    scaled = motor.assign({k: motor[k] * factors for k in ("x", "noise_x")})
+    own, other = fit(motor), fit(scaled)
+    ratio = np.outer(factors, factors)
+    assert not other.refusal
+    for name, unit in (("structure", ratio), ("dissipation", ratio), ("port", factors)):
+        values = getattr(other, name) / np.reshape(unit, (2, -1))
+        assert np.allclose(values, getattr(own, name), rtol=1e-6, atol=0)
+    assert other.gauge_dimension == own.gauge_dimension
+
+
+def test_a_fit_that_improves_towards_infinity_is_refused():
+    """A dashpot 0.1 + q²/2: with J and R without bound χ² is that of noise."""
+    quartic = {"polynomial": {"of": ["q", "p"], "degree": 4, "lowest": 2}}
+    model = fit(simulated(STIFFENING, noise=0.05), terms=[quartic])
+    assert "improves towards infinite entries" in model.refusal
+    assert np.isnan(model.structure).all()

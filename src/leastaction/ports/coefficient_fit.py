@@ -103,8 +103,11 @@ class Quadratic:
 
     @property
     def best(self) -> np.ndarray:
-        """Free coefficients, of least norm where the data do not see them."""
-        return np.linalg.lstsq(self.matrix, self.target, rcond=None)[0]
+        """Free coefficients; of least norm, in their units, where not seen by data."""
+        sizes = np.linalg.norm(self.matrix, axis=0)
+        sizes[sizes == 0] = 1.0
+        found = np.linalg.lstsq(self.matrix / sizes, self.target, rcond=None)[0]
+        return found / sizes
 
     def evened(self) -> "Quadratic":
         """The same best coefficients, all directions seen equally well."""

@@ -29,6 +29,8 @@ UNKNOWN = "?"
 CROSS, COUPLED_LOSS, STRUCTURE, DISSIPATION, PORT, ENERGY = range(6)
 # Singular values below this share of the largest one are zero.
 RANK_TOLERANCE = 1e-8
+# Times that rows and columns of a Jacobian are divided by their norms, for any units.
+SWEEPS = 20
 # And those below so many times what errors of the unknowns make of a zero.
 ERRORS_OF_ZERO = 2.0
 
@@ -113,6 +115,8 @@ class PortStructure:
     names: tuple[str, ...]  # of the unknowns; those of H come last
     kinds: np.ndarray
     outputs: bool  # whether y is measured
+    # Typical ∂²H/∂x_i², whatever the units of the states, shape (state,).
+    stiffness: np.ndarray
 
     @classmethod
     def of(
@@ -123,8 +127,11 @@ class PortStructure:
         dissipation="unknown",
         port="unknown",
         outputs: bool = True,
+        stiffness: np.ndarray | None = None,
     ) -> "PortStructure":
         """Structure of what is given: a word, or a matrix of numbers and ``"?"``.
+
+        The `stiffness` is one for every state if absent.
 
         Examples
         --------
@@ -167,6 +174,7 @@ class PortStructure:
             (*(name for _, name, _, _ in found), *map(to_text, candidates.terms)),
             np.array([*(kind for *_, kind, _ in found), *kinds]),
             bool(outputs),
+            np.ones(n) if stiffness is None else np.asarray(stiffness),
         )
 
     @property
@@ -203,17 +211,23 @@ class PortStructure:
         return np.hstack([row.reshape(count, -1) for row in rows]).T
 
     def start(self) -> np.ndarray:
-        """Unknowns of H = |x|²/2, as far as its terms are candidates."""
+        """Unknowns of H = Σ k_i x_i²/2, as far as its terms are candidates."""
         theta = np.zeros(len(self.names))
-        squares = {symbol(name) ** 2 for name in self.candidates.states}
+        names = (symbol(name) ** 2 for name in self.candidates.states)
+        squares = dict(zip(names, self.stiffness, strict=True))
         for k, term in enumerate(self.candidates.terms, self.inner):
             number, power = term.as_coeff_Mul()
-            theta[k] = 0.5 / float(number) if power in squares else 0.0
+            theta[k] = squares.get(power, 0.0) / (2 * float(number))
         return theta
 
     def hessians(self, theta: np.ndarray, points: np.ndarray) -> np.ndarray:
-        """∂²H/∂x² of states, shape (point, state, state)."""
-        return self.matrices(theta)[3] @ self.candidates.values(points)[1]
+        """∂²H/∂x_i∂x_j over √(k_i k_j), shape (point, state, state)."""
+        found = self.matrices(theta)[3] @ self.candidates.values(points)[1]
+        return found / np.sqrt(np.outer(self.stiffness, self.stiffness))
+
+    def without_units(self, matrix: np.ndarray) -> np.ndarray:
+        """J, R or patterns of them times √(k_i k_j): of √k_i x_i, in 1/s."""
+        return matrix * np.sqrt(np.outer(self.stiffness, self.stiffness))
 
 
 def _entries(name: str, given, shape: tuple[int, int], sign: int) -> np.ndarray:
@@ -253,11 +267,13 @@ def gauge_basis(
     """
     free = np.ones(theta.size, dtype=bool) if free is None else np.asarray(free)
     slopes = structure.jacobian(theta)[:, free]
-    rows = np.linalg.norm(slopes, axis=1)
-    seen = rows > 0
-    columns = np.linalg.norm(slopes[seen] / rows[seen, None], axis=0)
-    columns = np.where(columns > 0, columns, 1.0)
-    scale = np.outer(np.where(seen, rows, np.inf), columns)
+    rows, columns = np.ones(len(slopes)), np.ones(slopes.shape[1])
+    for _ in range(SWEEPS):
+        sizes = np.linalg.norm(slopes / np.outer(rows, columns), axis=1)
+        rows *= np.where(sizes > 0, sizes, 1.0)
+        sizes = np.linalg.norm(slopes / np.outer(rows, columns), axis=0)
+        columns *= np.where(sizes > 0, sizes, 1.0)
+    scale = np.outer(np.where(slopes.any(axis=1), rows, np.inf), columns)
     _, sizes, vectors = np.linalg.svd(slopes / scale, full_matrices=True)
     reached = np.full(len(vectors), RANK_TOLERANCE * sizes.max(initial=0.0))
     for other in nearby:

@@ -44,7 +44,8 @@ from leastaction.ports.structure_search import (
 ROUNDS, STEPS = 5, 3
 # A point in so many is looked at for convexity.
 EVERY = 20
-# An eigenvalue of R may be below zero by so many standard errors.
+# An eigenvalue of R may be below zero by so many standard errors, and an entry that is
+# told is above so many.
 STANDARD_ERRORS = 2.0
 # Probability with which χ² rejects a form that is right.
 LEVEL = 1e-4
@@ -61,6 +62,8 @@ LEAST_REGULARITY = 1e-6
 DRAWS = 4
 # Of the criterion, to the next best set of unknowns: odds of 20 to 1.
 LEAST_GAP = 2 * np.log(20)
+# What a form that does not fit may come from.
+CAUSES = "R or J may depend on the states, a candidate of H may be missing"
 ASSUMPTIONS = ("unknown", "unknown, outputs", "J known, outputs", "found")
 
 
@@ -147,11 +150,15 @@ def identify(
 ) -> xr.Dataset:
     """Sparsest J, R, B and H of one replicate, with standard errors."""
     candidates, records = _given(equations, observations)
+    data, sizes = quadratic_of(equations), candidates.tensor.shape[1:]
+    ports = records.u.shape[2]
+    _, port, _ = split(data.best, sizes[0], ports, sizes[1])
     law = PortStructure.of(
         candidates,
-        records.u.shape[2],
+        ports,
         *(settings[key] for key in ("structure", "dissipation", "port")),
         outputs=bool(equations["outputs"].values[0]),
+        stiffness=typical_stiffness(records, port),
     )
     points = records.points[::EVERY]
     random = np.random.default_rng(settings["seed"])
@@ -159,13 +166,8 @@ def identify(
     found = None
     if not reason:
         shots = _shots(records, candidates, settings["window"])
-        found = settled(
-            law,
-            quadratic_of(equations),
-            shots,
-            tuple(partial(of, law, points, random) for of in (unpruned, searched)),
-            points,
-        )
+        fits = tuple(partial(of, law, points, random) for of in (unpruned, searched))
+        found = settled(law, data, shots, fits, points)
         reason = refusal(law, found, points)
     return _dataset(equations, observations, law, found, reason)
 
@@ -198,6 +200,22 @@ def _given(equations: xr.Dataset, observations: xr.Dataset):
     outputs = bool(equations["outputs"].values[0])
     records = Records.of(observations, equations, outputs)
     return Candidates.of(states, texts), records
+
+
+def typical_stiffness(records: Records, port: np.ndarray) -> np.ndarray:
+    """Stiffness k of H = Σ k_i x_i²/2 in which every state counts alike, (state,).
+
+    Its outputs Bᵀ∇H are as large as those that were measured, if there are any. So a
+    search takes the same steps in any units of states, inputs and outputs.
+    """
+    sizes = np.sqrt((records.points**2).mean(axis=0))
+    stiffness = np.where(sizes > 0, sizes, 1.0) ** -2.0
+    own = (records.points * stiffness) @ port
+    measured = np.sqrt((records.y**2).mean(axis=(0, 1)))
+    made = np.sqrt((own**2).mean(axis=0))[: measured.size]
+    seen = measured * made > 0
+    ratios = np.log(measured[seen] / made[seen])
+    return stiffness * np.exp(ratios.mean() if seen.any() else 0.0)
 
 
 def not_excited(records: Records, candidates: Candidates, ports) -> str:
@@ -252,8 +270,8 @@ def refusal(law: PortStructure, found: Settled | None, points: np.ndarray) -> st
         return (
             "no constant J, R and B fit: chi-square over its degrees of freedom is "
             f"{found.ratio:.3g} (limit {found.largest_ratio:.3g}), p of the form "
-            f"{found.p_value:.1g}; R or J may depend on the states, or a candidate of "
-            "H is missing"
+            f"{found.p_value:.1g}; {CAUSES}, outputs may be other than B^T grad H "
+            "(feedthrough), or an input may jump between samples"
         )
     if found.gap < LEAST_GAP:
         return (
@@ -261,21 +279,13 @@ def refusal(law: PortStructure, found: Settled | None, points: np.ndarray) -> st
             f"{found.gap:.2g}, limit {LEAST_GAP:.2g}): take longer motions, larger "
             "inputs or fewer candidates"
         )
+    spread, basis = covariance(law, found), gauge_basis(law, theta, free)
+    if reason := _unbounded(law, found.fit, spread, basis):
+        return reason
     if not convex(law, theta, points):
         return "H is not convex on the data: not passive with these candidates"
-    j, r, *_ = law.matrices(theta)
-    values, vectors = np.linalg.eigh(r)
-    slope = np.einsum("i,kij,j->k", vectors[:, 0], law.patterns[1], vectors[:, 0])
-    error = np.sqrt(max(slope @ covariance(law, found) @ slope, 0.0))
-    if values[0] < -STANDARD_ERRORS * error - 1e-9 * np.abs(r).max():
-        return (
-            f"R has the eigenvalue {values[0]:.3g} +- {error:.1g}: not passive with "
-            "these candidates"
-        )
-    size = np.linalg.svd(j - r, compute_uv=False)
-    if size[-1] < LEAST_REGULARITY * size[0]:
-        return "J - R is singular: H is open along its kernel; choose other states"
-    basis = gauge_basis(law, theta, free)
+    if reason := _not_passive(law, theta, spread):
+        return reason
     if len(basis):
         moved = np.abs(basis).max(axis=0) > 1e-6 * np.abs(basis).max()
         names = ", ".join(np.array(law.names)[moved])
@@ -287,14 +297,50 @@ def refusal(law: PortStructure, found: Settled | None, points: np.ndarray) -> st
     return ""
 
 
+def _unbounded(law: PortStructure, fit: Fit, spread: np.ndarray, basis) -> str:
+    """Whether entries that χ² needs have errors as large as themselves.
+
+    Such a fit improves towards infinite entries: its form is not that of the data.
+    """
+    errors = np.sqrt(np.diag(spread).clip(0))
+    unbounded = fit.free & (np.abs(fit.theta) < STANDARD_ERRORS * errors)
+    if len(basis) or not unbounded.any():
+        return ""
+    names = ", ".join(np.array(law.names)[unbounded])
+    return (
+        f"{names} are needed, but their errors are as large as they are: the fit "
+        f"improves towards infinite entries; {CAUSES}"
+    )
+
+
+def _not_passive(law: PortStructure, theta: np.ndarray, spread: np.ndarray) -> str:
+    """Whether R has a negative eigenvalue or J − R is singular."""
+    j, r = (law.without_units(matrix) for matrix in law.matrices(theta)[:2])
+    values, vectors = np.linalg.eigh(r)
+    patterns = law.without_units(law.patterns[1])
+    slope = np.einsum("i,kij,j->k", vectors[:, 0], patterns, vectors[:, 0])
+    error = np.sqrt(max(slope @ spread @ slope, 0.0))
+    if values[0] < -STANDARD_ERRORS * error - 1e-9 * np.abs(r).max():
+        return (
+            f"R has the eigenvalue {values[0]:.3g} +- {error:.1g} 1/s, of states over "
+            f"their rms: not passive with these candidates; {CAUSES}"
+        )
+    size = np.linalg.svd(j - r, compute_uv=False)
+    if size[-1] < LEAST_REGULARITY * size[0]:
+        return "J - R is singular: H is open along its kernel; choose other states"
+    return ""
+
+
 def gauge_dimensions(law: PortStructure, fit: Fit, spread: np.ndarray) -> list[int]:
     """Gauge dimensions at the pruned model, by the entries of ``ASSUMPTIONS``.
 
     The `spread` is the covariance of the unknowns.
     """
-    values, vectors = np.linalg.eigh(spread)
+    deviations = np.sqrt(np.diag(spread).clip(0))
+    units = np.where(deviations > 0, deviations, 1.0)
+    values, vectors = np.linalg.eigh(spread / np.outer(units, units))
     draws = np.random.default_rng(0).standard_normal((DRAWS, len(values)))
-    nearby = fit.theta + draws * np.sqrt(values.clip(0)) @ vectors.T
+    nearby = fit.theta + deviations * (draws * np.sqrt(values.clip(0)) @ vectors.T)
     j, r, b, _ = law.matrices(fit.theta)
     found = []
     for known, outputs in (("unknown", False), ("unknown", True), (j.tolist(), True)):

@@ -102,12 +102,16 @@ def fitted(law, data: Quadratic, start: np.ndarray, free: np.ndarray) -> Fit:
 def alternating(law: PortStructure, data: Quadratic, free: np.ndarray) -> np.ndarray:
     """Start of a fit: J, R, B for a given H, then H for these, and so on."""
     theta, inner = law.start(), np.arange(free.size) < law.inner
+    squares = np.flatnonzero(theta)
+    typical = theta[squares]
     for _ in range(ALTERNATIONS):
         for part in (free & inner, free & ~inner):
             slopes = data.matrix @ law.jacobian(theta)[:, part]
+            sizes = np.linalg.norm(slopes, axis=0)
+            sizes[sizes == 0] = 1.0
             left = data.target - data.matrix @ law.coefficients(theta)
-            theta[part] += np.linalg.lstsq(slopes, left, rcond=1e-10)[0]
-        size = np.abs(theta[law.inner :]).max()
+            theta[part] += np.linalg.lstsq(slopes / sizes, left, rcond=1e-10)[0] / sizes
+        size = np.abs(theta[squares] / typical).max(initial=0.0)
         if not law.outputs and size > 0:
             theta[law.inner :] /= size
     return theta
