@@ -53,6 +53,21 @@ def test_the_quadratic_form_is_the_sum_of_squared_residuals():
     assert equations["mean_square"].values[0, 0] == pytest.approx([1.0, 1.0], rel=5e-3)
 
 
+@pytest.mark.parametrize(
+    "chain",
+    [
+        ("central_stencil", "stationary_residual"),
+        ("bump_functions", "weak_fokker_planck"),
+    ],
+)
+def test_the_mean_square_of_a_noise_is_that_of_the_samples_inside(chain):
+    wide = exact(std=(3.0, 3.0))
+    assert float(wide["count"].sum(["q_bin", "qdot_bin"])[0, 0]) < 0.7
+    assert assembled(wide, *chain)["mean_square"].values[0, 0, 0] == pytest.approx(
+        1.0, rel=1e-9
+    )
+
+
 def test_products_of_batches_are_kept_apart():
     rng = np.random.default_rng(1)
     counts = rng.random((1, 3, 20, 20))

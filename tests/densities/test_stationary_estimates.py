@@ -37,6 +37,20 @@ def test_the_weak_form_has_hardly_any_bias():
     assert np.abs(errors(identified(exact(25), "recommended"))).max() < 0.02
 
 
+def test_j_has_a_degree_of_freedom_for_each_moment_beyond_the_unknown_ones():
+    model = identified(exact(), "recommended", centres=5)
+    assert model["j_degrees"].item() == 5 * 5 - 2
+    assert model["j_p_value"].item() > 0.99
+
+
+def test_identical_batches_have_the_form_of_the_published_residual():
+    published, split = (
+        identified(exact(), name)["objective_form"]
+        for name in ("published", "split_sample")
+    )
+    np.testing.assert_allclose(split, published, rtol=1e-9, atol=1e-12)
+
+
 def test_the_closed_form_is_the_minimiser_of_a_simplex_search():
     data = drawn(np.random.default_rng(0), 200_000)
     library = {

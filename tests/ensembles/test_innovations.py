@@ -293,6 +293,8 @@ def test_a_band_beside_a_tone_gives_the_law():
     error = found.standard_error("x**2")
     shift = found.coefficient("x**2") - whole.coefficient("x**2")
     assert abs(shift) < 3 * error < 6 * whole.standard_error("x**2")
+    both = [m.dataset["volatility_estimate"].item() for m in (found, whole)]
+    assert both[0] == pytest.approx(both[1], rel=0.1)
     assert float(found.dataset["whiteness_p_value"]) > 1e-3
     with pytest.raises(ValueError, match="Widen them"):
         settings = settings | {"band": [[0.15, 0.1501]]}

@@ -35,6 +35,13 @@ def test_a_line_that_is_missing_is_seen(rng):
     assert ljung_box([one], 200) < 1e-6
 
 
+def test_the_smallest_p_value_of_many_channels_counts_times_their_number(rng):
+    one = rng.standard_normal((1800, 1)) + 0.2 * np.cos(np.arange(1800))[:, None]
+    alone = ljung_box([one], 200)
+    assert 0 < alone < 0.3
+    assert ljung_box([np.hstack([one] * 3)], 200) == pytest.approx(3 * alone)
+
+
 def test_a_tone_that_hardly_correlates_is_seen_and_named(rng):
     """A four-hundredth of the power, in the second of two channels and records."""
     tone = 0.07 * np.cos(0.7 * np.arange(20_000))

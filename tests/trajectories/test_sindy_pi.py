@@ -257,3 +257,20 @@ def test_an_input_is_a_candidate(driven, unit):
 def test_a_left_hand_side_that_is_no_candidate_is_refused(driven):
     with pytest.raises(ValueError, match="'x' is no candidate of library.implicit"):
         ImplicitLibrary.from_config(DRIVEN, ["th", "x"]).position("x")
+
+
+def test_coefficients_below_the_threshold_are_left_out():
+    left = np.array([[1.0], [0.05], [0.0]])
+    factor = np.hstack([left, np.eye(3)[:, :2]])
+    kept = [sindy_pi.sparse_relation(factor, 0, x, {}, unit=False) for x in (0.1, 0.01)]
+    np.testing.assert_allclose(kept, [[1, -1, 0], [1, -1, -0.05]], atol=1e-12)
+
+
+def test_one_vanishing_denominator_spoils_an_unbounded_error():
+    values, qddot = np.array([[0.0], [0.0], [1.0]]), np.array([0.0, 1.0, 2.0])
+    slope = np.array([[1.0], [1.0], [1e-3]])
+    found = [
+        sindy_pi.held_out_error(values, slope, qddot, np.ones(1), bounded)
+        for bounded in (True, False)
+    ]
+    np.testing.assert_allclose(found, [1 / 3, 1e6 / 3 / qddot.var()])
