@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.core.model import model_of
+from leastaction.core.model import model_of, simulate
 from leastaction.core.noise_sweep import recorded
 from leastaction.core.recipe import Recipe
 from leastaction.core.symmetries import DECISIVE, Symmetry
@@ -81,17 +81,18 @@ def test_odds_decide_where_noise_makes_the_bound_wide(text, verdict):
     assert abs(nearest.log_odds) > 10 * DECISIVE
 
 
-@pytest.mark.parametrize("level", [0.0, 1e-4])
-def test_a_rotation_about_a_centre_outside_the_data_is_found(level):
-    """No polynomial of 1/r reaches from the centre to a patch of the plane."""
-    system = la.System("(xdot**2 + ydot**2)/2 + 1/sqrt(x**2 + y**2)")
+KEPLER = "(xdot**2 + ydot**2)/2 + 1/sqrt(x**2 + y**2)"
+
+
+def patch(level: float):
+    """Snapshots of falling planets, on one side of the centre."""
     box = {
         "x0": [0.95, 1.25],
         "y0": [-0.15, 0.15],
         "u0": [-0.4, 0.4],
         "v0": [-0.4, 0.4],
     }
-    data = system.simulate(
+    return la.System(KEPLER).simulate(
         duration=0.48,
         time_step=0.06,
         trajectories=60,
@@ -100,9 +101,37 @@ def test_a_rotation_about_a_centre_outside_the_data_is_found(level):
         noise={"channels": ["q"], "levels": [level]},
         seed=4,
     )
-    (found,) = fitted(data).symmetries
+
+
+@pytest.mark.parametrize("level", [0.0, 1e-4])
+def test_a_rotation_about_a_centre_outside_the_data_is_found(level):
+    """No polynomial of 1/r reaches from the centre to a patch of the plane."""
+    (found,) = fitted(patch(level)).symmetries
     assert found.verdict == "found"
     assert found.noether(("x", "y")) == "x*p_y - y*p_x"
+
+
+def test_an_imposed_rotation_holds_all_around_its_centre():
+    """A motion on the other side is the turned one, though no snapshot is there."""
+    model = fitted(patch(1e-4), impose=True)
+    start, turn = np.array([1.1, -0.05, 0.1, 0.3]), np.diag([-1.0] * 4)
+    here, there = (model.rollout(z, 16, 2) for z in (start, turn @ start))
+    np.testing.assert_allclose(there.positions, -here.positions, atol=1e-9)
+    true, _ = simulate(la.System(KEPLER), start[:2], start[2:], np.arange(17) * 0.06)
+    np.testing.assert_allclose(here.positions, true, atol=2e-3)
+    assert model.basis.fixed_point == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("text", "even"), [(CENTRAL, True), (CHARGED, False)])
+def test_odds_decide_about_time_reversal(text, even):
+    """A magnetic field turns a motion to the same side on its way back."""
+    data = snapshots(text, trajectories=15, duration=6.4, levels=[1e-3])
+    model = fitted(data, impose=True)
+    states = np.random.default_rng(0).uniform(-0.5, 0.5, (20, 4))
+    back = model.basis.partial(states * [1, 1, -1, -1]) @ model.coefficients
+    values = model.basis.partial(states) @ model.coefficients
+    assert np.allclose(back, values, atol=1e-12 * np.abs(values).max()) == even
+    assert ("reversal_log_odds" in str(model)) and "mirror" not in str(model)
 
 
 def test_a_length_scale_that_was_chosen_again_has_its_own_coefficients():

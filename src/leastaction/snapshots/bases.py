@@ -30,6 +30,9 @@ import xarray as xr
 
 from leastaction.core.multi_index import factors, multi_indices
 
+# How much longer the length scale is for velocities, in which a Lagrangian is smoother
+# than in positions.
+VELOCITY_RATIO = 4.0
 # Tables of derivatives of so many samples stay in the cache of a core.
 SAMPLES_OF_RADIAL, SAMPLES_OF_WEIGHT_SPACE = 64, 200
 
@@ -77,7 +80,9 @@ class Basis:
 
 def basis_of(dataset: xr.Dataset) -> Basis:
     """Basis of one replicate from its variables; a ValueError if none is there."""
-    kinds = (WeightSpace, RadialBasis, TanhLayer)
+    from leastaction.snapshots.turned_features import TurnedFeatures  # a WeightSpace
+
+    kinds = (TurnedFeatures, WeightSpace, RadialBasis, TanhLayer)
     for kind in kinds:
         if set(kind.VARIABLES) <= set(dataset.data_vars):
             return kind.from_dataset(dataset)
@@ -414,14 +419,16 @@ class WeightSpace(Basis):
 
 
 def scaled_inputs(
-    states: np.ndarray, cyclic: Sequence[int] = ()
+    states: np.ndarray, cyclic: Sequence[int] = (), velocity_ratio: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Map A and centre c that bring states (sample, 2 dof) into the cube [−1, 1].
 
-    A does not see `cyclic` components of q: their momenta are conserved.
+    Velocities into one smaller by `velocity_ratio`. A does not see `cyclic` components
+    of q: their momenta are conserved.
     """
     low, high = states.min(axis=0), states.max(axis=0)
     width = np.where(high > low, (high - low) / 2, 1.0)
+    width[len(width) // 2 :] *= velocity_ratio
     kept = [i for i in range(states.shape[1]) if i not in set(cyclic)]
     return np.diag(1.0 / width)[kept], (low + high) / 2
 

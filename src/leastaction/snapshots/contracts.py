@@ -31,6 +31,10 @@ BASIS = _variables(
         inputs [-] map of (q, qdot)
     replicate state:
         centre [-] centre of the features
+    replicate dof dof_other:
+        frame [-] axes in which states are turned; zeros where they are not
+    replicate dof:
+        fixed_point [-] point about which states are turned
     replicate function state:
         centres [-] centres
         weights [-] weights of units
@@ -76,6 +80,10 @@ LAGRANGIAN = _variables(
         one_step_error [-] held-out error of one step, rms
         mass_error [1] mean discrete mass minus 1
         evaluations [1] evaluations of the network
+        reversal_log_odds [1] \
+log evidence of time reversal, an L even in qdot
+        mirror_log_odds [1] \
+log evidence of a mirror, an L even in the velocity along the rotation
     replicate symmetry dof:
         symmetry_offset [-] b of the generator b + A q of an affine symmetry
     replicate symmetry dof dof_other:
@@ -333,7 +341,7 @@ def lagrangian_dataset(
     another one than that of the equations, `symmetries` variables about them.
     """
     values = {name: equations[name] for name in BASIS if name in equations}
-    values |= (basis.to_dataset() if basis else {}) | dict(symmetries or {})
+    values |= dict(symmetries or {}) | (basis.to_dataset() if basis else {})
     values["coefficient"] = coefficients
     if factor is not None:
         values["factor"] = factor

@@ -11,7 +11,12 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import time_step
-from leastaction.snapshots.bases import RadialBasis, WeightSpace, scaled_inputs
+from leastaction.snapshots.bases import (
+    VELOCITY_RATIO,
+    RadialBasis,
+    WeightSpace,
+    scaled_inputs,
+)
 from leastaction.snapshots.constrained_rows import constrained
 from leastaction.snapshots.contracts import equations_dataset
 from leastaction.snapshots.discrete_lagrangian import (
@@ -23,9 +28,6 @@ from leastaction.snapshots.discrete_lagrangian import (
     published_conditions,
 )
 
-# How much longer the length scale is for velocities, in which a Lagrangian is smoother
-# than in positions.
-VELOCITY_RATIO = 4.0
 # Of the search for a length scale, in half widths of the data.
 FIRST_LENGTH_SCALE, FACTOR_OF_LENGTH_SCALES = 1.4, 2.0
 SHORTEST_LENGTH_SCALE, LONGEST_LENGTH_SCALE = 0.2, 64.0
@@ -162,9 +164,7 @@ def weight_space(
 
     ε of positions is in half widths of the cube, that of velocities `VELOCITY_RATIO`.
     """
-    n = positions.shape[-1]
     states = pair_states(*pairs(positions), time_step)
-    inputs, centre = scaled_inputs(states, cyclic)
-    of_velocity = inputs[:, n:].any(axis=1)
-    inputs = np.where(of_velocity[:, None], inputs / VELOCITY_RATIO, inputs)
-    return WeightSpace(degree, length_scale, inputs, centre)
+    return WeightSpace(
+        degree, length_scale, *scaled_inputs(states, cyclic, VELOCITY_RATIO)
+    )

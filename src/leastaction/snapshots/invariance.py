@@ -31,7 +31,11 @@ from leastaction.snapshots.discrete_lagrangian import (
     quadrature,
 )
 from leastaction.snapshots.errors_in_variables import Fit, learned_from, square
-from leastaction.snapshots.symmetric_fits import DEGREES_MORE, SymmetricFits
+from leastaction.snapshots.symmetric_fits import (
+    DEGREES_MORE,
+    PARITIES,
+    SymmetricFits,
+)
 
 # Features of so many of the highest degrees show where the series is cut: terms that
 # are even in something come with every second degree only.
@@ -64,16 +68,19 @@ def identify(
     degree = fit.basis.degree + DEGREES_MORE * settings["impose"]
     features = replace(fit.basis, degree=degree)
     decided = [one for one in found if one.verdict == "found"]
+    odds = dict.fromkeys(PARITIES, np.nan)
     if settings["impose"] and decided:
-        fit = fits.most_probable(decided, features)
+        fit, odds = fits.imposed(decided, features)
         inputs = np.pad(fit.basis.inputs, ((0, 2 * n - len(fit.basis.inputs)), (0, 0)))
         features = replace(fit.basis, inputs=inputs)
     b, factor = (
         _embedded(fit.basis, features, c) for c in (fit.coefficients, fit.factor)
     )
-    symmetries = _values(found, n)
+    values = _values(found, n) | {f"{k}_log_odds": v for k, v in odds.items()}
+    # In every case, so that cases can be put together.
+    values |= {"frame": np.zeros((n, n)), "fixed_point": np.zeros(n)}
     return lagrangian_dataset(
-        rows, b, fit.diagnostics, square(factor), features, symmetries
+        rows, b, fit.diagnostics, square(factor), features, values
     )
 
 

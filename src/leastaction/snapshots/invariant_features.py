@@ -3,17 +3,13 @@ r"""Sums of Taylor features that have given affine symmetries.
 With x = A (z − c) and a = 1/ε² the features of :class:`~.bases.WeightSpace` are those
 of harmonic oscillators: ∂/∂x_i = √(2a) (a_i − a_i†) and x_i = a_i†/√(2a) with ladder
 operators a_i φ_α = √α_i φ_{α−e_i}, a_i† φ_α = √(α_i+1) φ_{α+e_i}. The derivative along
-ξ(z) = u + G x, in the coordinates x, is the sparse matrix
+ξ(z) = G x, in the coordinates x about a fixed point, is the sparse matrix
 
-.. math::  X = \sum_i \sqrt{2a}\, u_i (a_i - a_i^†)
-               + \sum_{ij} G_{ij}\, a_j^† (a_i - a_i^†),
+.. math::  X = \sum_{ij} G_{ij}\, a_j^† (a_i - a_i^†),
 
-and L = Σ b_f φ_f has the symmetry if X b = 0. About a centre and in a metric that the
-symmetry leaves unchanged, u = 0 and G is antisymmetric: X keeps the total degree, and
-sums of features up to a degree have the symmetry exactly (:func:`adapted`). About the
-centre of the data, X b = 0 holds up to the degree before the highest: there the sums
-have the symmetry as a Taylor series has, and this is the better choice if the fixed
-point is far from the data.
+and L = Σ b_f φ_f has the symmetry if X b = 0. In a metric that the symmetry leaves
+unchanged G is antisymmetric: X keeps the total degree, and sums of features up to a
+degree have the symmetry exactly (:func:`adapted`).
 """
 
 from collections.abc import Sequence
@@ -122,12 +118,10 @@ def derivative_along(basis: WeightSpace, symmetry: Symmetry) -> sparse.csr_array
         below = np.searchsorted(keys, keys[kept] - place)
         shape = (basis.size, basis.size)
         lower.append(sparse.csr_array((np.sqrt(power[kept]), (below, kept)), shape))
-    offset, matrix = _in_inputs(basis, symmetry)
+    _, matrix = _in_inputs(basis, symmetry)
     along = sparse.csr_array((basis.size, basis.size))
     for i, one in enumerate(lower):
         slope = one - one.T
-        if abs(offset[i]) > ROUND_OFF:
-            along += np.sqrt(2) / basis.length_scale * offset[i] * slope
         for j in np.flatnonzero(np.abs(matrix[i]) > ROUND_OFF):
             along += matrix[i, j] * (lower[j].T @ slope)
     return along
@@ -136,15 +130,26 @@ def derivative_along(basis: WeightSpace, symmetry: Symmetry) -> sparse.csr_array
 def invariant_sums(basis: WeightSpace, symmetries: Sequence[Symmetry]) -> np.ndarray:
     """Orthonormal columns N, shape (function, sum): X L = 0 for L = Σ (N z)_f φ_f.
 
-    Where a symmetry moves the centre of the features, X L is zero up to the degree
-    before the highest.
+    For features that are :func:`adapted` to the symmetries.
     """
-    powers = multi_indices(len(basis.inputs), basis.degree, True)
-    degrees, conditions = powers.sum(axis=1), []
-    for one in symmetries:
-        kept = degrees <= basis.degree - moves_centre(basis, [one])
-        conditions.append(derivative_along(basis, one)[kept])
+    conditions = [derivative_along(basis, one) for one in symmetries]
     return null_space(sparse.vstack(conditions, format="csr"))
+
+
+def even(
+    basis: WeightSpace, sums: np.ndarray, axes: slice
+) -> tuple[WeightSpace, np.ndarray]:
+    """Features centred at zero of some components of states, and their even sums.
+
+    These do not change if all of the components change sign. `sums` do not mix
+    parities, as symmetries of positions do not mix velocities with them.
+    """
+    centre = basis.centre.copy()
+    centre[axes] = 0.0
+    powers = multi_indices(len(basis.inputs), basis.degree, True)
+    odd = powers[:, basis.inputs[:, axes].any(axis=1)].sum(axis=1) % 2 == 1
+    kept = np.abs(sums[odd]).max(axis=0, initial=0.0) < ROUND_OFF
+    return replace(basis, centre=centre), sums[:, kept]
 
 
 def null_space(matrix: sparse.csr_array) -> np.ndarray:

@@ -61,6 +61,7 @@ class LearnedLagrangian:
             name: array
             for name, array in dataset.data_vars.items()
             if array.dims == ("replicate",) and name not in BASIS
+            if np.isfinite(array.values[0])  # NaN: not looked for
         }
         lines = [
             f"{array.values[0]:.4g}  {name}: {array.attrs['long_name']}"

@@ -1,7 +1,8 @@
 """L learned with symmetries, and its odds against L without.
 
-A symmetric L is a sum of :mod:`~leastaction.snapshots.invariant_features`. Its evidence
-and that of L without are of the same linearised equations.
+A symmetric L is a sum of :mod:`~leastaction.snapshots.invariant_features`, or one of
+:mod:`~leastaction.snapshots.turned_features`. Its evidence and that of L without are of
+the same linearised equations.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ import numpy as np
 from leastaction.core.symmetries import DECISIVE, Symmetry
 from leastaction.snapshots.bases import WeightSpace
 from leastaction.snapshots.discrete_euler_lagrange import highest
+from leastaction.snapshots.discrete_lagrangian import pair_states, pairs
 from leastaction.snapshots.errors_in_variables import (
     Fit,
     Linearisation,
@@ -20,13 +22,16 @@ from leastaction.snapshots.errors_in_variables import (
 )
 from leastaction.snapshots.invariant_features import (
     adapted,
+    even,
     invariant_sums,
     is_far,
-    moves_centre,
 )
+from leastaction.snapshots.turned_features import TurnedFeatures, turned_features
 
 # Invariant sums are few, so that features of a higher degree are affordable.
 DEGREES_MORE = 2
+# What is imposed beside symmetries where odds decide for it, see :func:`parities`.
+PARITIES = ("reversal", "mirror")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,58 +72,88 @@ class SymmetricFits:
     ) -> Fit | None:
         """The most probable L with symmetries; None if no such L has a mass.
 
-        Its features have the symmetries exactly, about a fixed point, or as a Taylor
-        series about the centre of the data where no fixed point is near, with a length
-        scale of their own. What has `enough` evidence is as good as the best. Else the
-        equations are linearised again about this L: a mode that moves freely has many
-        Lagrangians, and those of another one weigh its errors wrongly.
+        Its features have a length scale of their own. What has `enough` evidence is as
+        good as the best. Else the equations are linearised again about this L: a mode
+        that moves freely has many Lagrangians, and those of another one weigh its
+        errors wrongly.
         """
-        choices = {"exact": adapted(basis, symmetries)}
-        if is_far(basis, symmetries):
-            choices["series"] = basis
-        fits: list[Fit] = []
-        for kind, features in choices.items():
-            if features is not None and evidence(_best(fits)) < enough:
-                key = (kind, basis.degree, *(one.entries for one in symmetries))
-                known = self._known.setdefault(key, {})
-                self._search(known, symmetries, features, enough)
-                fits += known.values()
-        best = _best(fits)
+        best = self._likeliest(symmetries, self._features(symmetries, basis), enough)
         if best is not None and best.log_evidence < enough:
             best, _ = relinearised(self.line, best)
         return best
 
-    def _search(
+    def imposed(
+        self, symmetries: Sequence[Symmetry], basis: WeightSpace
+    ) -> tuple[Fit, dict[str, float]]:
+        """The most probable L with symmetries, and log odds of :func:`parities`.
+
+        L has those that the odds decide for.
+        """
+        features = self._features(symmetries, basis)
+        best, kept = self._likeliest(symmetries, features), ()
+        odds = dict.fromkeys(PARITIES, np.nan)
+        for name in parities(features):
+            other = self._likeliest(symmetries, features, parity=(*kept, name))
+            odds[name] = evidence(other) - evidence(best)
+            if odds[name] > DECISIVE:
+                best, kept = other, (*kept, name)
+        return relinearised(self.line, best)[0], odds
+
+    def _features(
+        self, symmetries: Sequence[Symmetry], basis: WeightSpace
+    ) -> WeightSpace | None:
+        """Features in terms of which symmetries are exact: turned about a far point."""
+        if is_far(basis, symmetries):
+            states = pair_states(*pairs(self.line.measured), self.line.given[0])
+            turned = turned_features(basis, symmetries, states)
+            if turned is not None:
+                return turned
+        return adapted(basis, symmetries)
+
+    def _likeliest(
         self,
-        known: dict[float, Fit | None],
         symmetries: Sequence[Symmetry],
-        basis: WeightSpace,
-        enough: float,
-    ) -> None:
-        """Add fits by length scale to those `known`, uphill or until one is enough."""
-        sums: list[np.ndarray] = []
+        features: WeightSpace | None,
+        enough: float = np.inf,
+        parity: Sequence[str] = (),
+    ) -> Fit | None:
+        """Fits of several length scales, uphill in evidence until one has `enough`."""
+        if features is None:
+            return None
+        key = (tuple(parity), features.degree, *(one.entries for one in symmetries))
+        known = self._known.setdefault(key, {})
+        turned = isinstance(features, TurnedFeatures)
+        sums = np.eye(features.size) if turned else invariant_sums(features, symmetries)
+        for name in parity:
+            features, sums = even(features, sums, parities(features)[name])
 
         def height(scale: float) -> float:
             if scale not in known:
-                features = replace(basis, length_scale=scale)
-                # Where no symmetry moves the centre the sums hang on no length scale.
-                if not sums or moves_centre(basis, symmetries):
-                    sums[:] = [invariant_sums(features, symmetries)]
+                scaled = replace(features, length_scale=scale)
                 try:
-                    known[scale] = learned(self.line, features, sums[0])
+                    known[scale] = learned(self.line, scaled, sums)
                 except np.linalg.LinAlgError:  # conditions that nothing meets
                     known[scale] = None
             return evidence(known[scale])
 
-        first = height(basis.length_scale)
-        if first < enough:
-            highest(height, basis.length_scale, first)
-
-
-def _best(fits: Sequence[Fit | None]) -> Fit | None:
-    return max(fits, key=evidence, default=None)
+        start = features.length_scale
+        if height(start) < enough:
+            highest(height, start, height(start))
+        return max(known.values(), key=evidence)
 
 
 def evidence(fit: Fit | None) -> float:
     """Logarithm of the evidence; -inf of no L."""
     return -np.inf if fit is None else fit.log_evidence
+
+
+def parities(features: WeightSpace) -> dict[str, slice]:
+    """Components of states that change sign under time reversal, and in a mirror.
+
+    A mirror through the fixed point of a rotation changes the tangential velocity.
+    """
+    n = features.dof
+    found = {"reversal": slice(n, 2 * n)}
+    if isinstance(features, TurnedFeatures):
+        found["mirror"] = slice(n + 1, n + 2)
+    return found

@@ -1,0 +1,214 @@
+r"""Taylor features of turned states: rotations about a point far from the data.
+
+A rotation ξ(q) = A (q − p) with A³ = −A moves the plane of e and A e. In coordinates
+y = B (q − p) along e, along A e and across the plane, and w = B q̇, a state is turned
+until its y has the direction e (a moving frame, Fels and Olver 1999):
+
+.. math::
+
+    s = (ρ,\, 0,\, y_3, …;\; w_ρ,\, w_φ,\, w_3, …), \quad ρ^2 = y_1^2 + y_2^2, \quad
+    ρ w_ρ = y_1 w_1 + y_2 w_2, \quad ρ w_φ = y_1 w_2 - y_2 w_1 ,
+
+the distance from p, the radial and the tangential velocity. L = Σ b_f φ_f(s) has the
+symmetry exactly, and all around p though the data be on one side of it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import factorial, prod
+
+import numpy as np
+import xarray as xr
+from scipy.linalg import null_space
+
+from leastaction.core.multi_index import factors
+from leastaction.core.symmetries import Symmetry
+from leastaction.snapshots.backward_error_numerical import Jet, factorials, monomials
+from leastaction.snapshots.bases import VELOCITY_RATIO, WeightSpace, scaled_inputs
+
+# Of what is one: below this it is round-off.
+ROUND_OFF = 1e-9
+
+# Derivatives along the orbit follow from X L = ρ L_1 - w_φ L_n + w_ρ L_(n+1) = 0, the
+# derivatives elsewhere from those at the turned state.
+JET_OF_TURNED = """
+@njit(cache=True, nogil=True)
+def turn_back(c, s, frame, x):
+    n = frame.shape[0]
+    for k in range(0, 2 * n, n):
+        x[k], x[k + 1] = c * x[k] - s * x[k + 1], s * x[k] + c * x[k + 1]
+        y = x[k : k + n].copy()
+        for j in range(n):
+            x[k + j] = 0.0
+            for i in range(n):
+                x[k + j] += frame[i, j] * y[i]
+
+
+@njit(cache=True, nogil=True)
+def jet(z, layout, values, work, second_order, gradient, hessian):
+    n = z.size // 2
+    fixed = values[layout[3] : layout[3] + n]
+    frame = values[layout[3] + n :].copy().reshape((n, n))
+    y = np.zeros(2 * n)
+    for i in range(n):
+        for j in range(n):
+            y[i] += frame[i, j] * (z[j] - fixed[j])
+            y[n + i] += frame[i, j] * z[n + j]
+    r = math.sqrt(y[0] * y[0] + y[1] * y[1])
+    c, s = y[0] / r, y[1] / r
+    y[0], y[1] = r, 0.0
+    y[n], y[n + 1] = c * y[n] + s * y[n + 1], c * y[n + 1] - s * y[n]
+    jet_of_features(y, layout, values, work, second_order, gradient, hessian)
+    gradient[1] = (y[n + 1] * gradient[n] - y[n] * gradient[n + 1]) / r
+    if second_order:
+        for k in range(2 * n):
+            j = (k + 2) % (2 * n)  # 1 is the last
+            along = y[n + 1] * hessian[n, j] - y[n] * hessian[n + 1, j]
+            if j % n == 0:
+                along -= gradient[j + 1]
+            if j % n == 1:
+                along += gradient[j - 1]
+            hessian[1, j] = hessian[j, 1] = along / r
+        for i in range(2 * n):
+            turn_back(c, s, frame, hessian[i])
+        for j in range(2 * n):
+            turn_back(c, s, frame, hessian[:, j])
+    turn_back(c, s, frame, gradient)
+"""
+
+
+@dataclass(eq=False)
+class TurnedFeatures(WeightSpace):
+    """Features of s, which `inputs` and `centre` refer to.
+
+    `frame` is B, shape (dof, dof), `fixed_point` is p, shape (dof,).
+    """
+
+    VARIABLES = (*WeightSpace.VARIABLES, "frame", "fixed_point")
+    frame: np.ndarray
+    fixed_point: np.ndarray
+
+    @classmethod
+    def from_dataset(cls, dataset: xr.Dataset) -> WeightSpace:
+        """As :meth:`.Basis.from_dataset`; a frame of zeros turns nothing."""
+        turned = dataset["frame"].values[0].any()
+        return (
+            super().from_dataset(dataset)
+            if turned
+            else WeightSpace.from_dataset(dataset)
+        )
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}, of states turned about {self.fixed_point}"
+
+    def turned(self, states: np.ndarray, order: int = 0) -> list[Jet]:
+        """Components of s as Taylor polynomials of (q, q̇) up to `order`."""
+        n, zero = self.dof, np.zeros_like(self.frame)
+        shifted = np.array(states, dtype=float)
+        shifted[:, :n] -= self.fixed_point
+        rows = np.block([[self.frame, zero], [zero, self.frame]])
+        y = [_linear(row, shifted, order) for row in rows]
+        inverse = _inverse_root(y[0] * y[0] + y[1] * y[1])
+        c, s = y[0] * inverse, y[1] * inverse
+        y[0], y[1] = c * y[0] + s * y[1], y[1] * 0.0
+        y[n], y[n + 1] = c * y[n] + s * y[n + 1], c * y[n + 1] - s * y[n]
+        return y
+
+    def _chain(
+        self, states: np.ndarray, order: int
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Terms of the chain rule, one for each multi-index α of the inputs x.
+
+        ∂^α of all features, (function, sample), and (x − x₀)^α/α! of the inputs about
+        each state, as partial derivatives by (q, q̇), (index, sample).
+        """
+        s, inputs = self.turned(states, order), []
+        for row in self.inputs:  # s[1] is zero
+            inputs.append(sum((s[j] * row[j] for j in np.flatnonzero(row)), s[1]))
+        values = np.array([x.coefficients[0] for x in inputs])
+        values -= (self.inputs @ self.centre)[:, None]
+        tables = [self._one_variable(x, order) for x in values]
+        variables, scale = 2 * self.dof, factorials(2 * self.dof, order)
+        for x in inputs:
+            x.coefficients[0] = 0.0
+        products = {(): _constant(np.ones(len(states)), variables, order)}
+        for axes in factors(len(inputs), order):
+            if axes:
+                products[axes] = products[axes[:-1]] * inputs[axes[-1]]
+            powers = [axes.count(i) for i in range(len(inputs))]
+            share = scale / prod(factorial(k) for k in powers)
+            entries = [table[k] for table, k in zip(tables, powers, strict=True)]
+            yield self._products(entries), products[axes].coefficients * share
+
+    def partial(self, state: np.ndarray, *axes: int) -> np.ndarray:
+        """Partial derivatives of all features, shape (sample, feature)."""
+        row = factors(2 * self.dof, len(axes)).index(tuple(sorted(axes)))
+        return sum(found * by[row] for found, by in self._chain(state, len(axes))).T
+
+    def derivatives(
+        self, states: np.ndarray, coefficients: np.ndarray, order: int
+    ) -> np.ndarray:
+        """As :meth:`.Basis.derivatives`."""
+        chain = self._chain(states, order)
+        return sum((coefficients @ found) * by for found, by in chain)
+
+    def jet(self, coefficients: np.ndarray) -> tuple[str, np.ndarray, ...]:
+        """Gradient and Hessian; the arrays are those of s, p and B."""
+        source, layout, values, work = super().jet(coefficients)
+        return (
+            source.replace("def jet(", "def jet_of_features(") + JET_OF_TURNED,
+            np.append(layout, values.size),
+            np.concatenate([values, self.fixed_point, self.frame.ravel()]),
+            work,
+        )
+
+
+def turned_features(
+    basis: WeightSpace, symmetries: Sequence[Symmetry], states: np.ndarray
+) -> TurnedFeatures | None:
+    """Features of turned states (sample, 2 dof), scaled to the cube that these span.
+
+    None if `symmetries` are anything else than one rotation of a plane.
+    """
+    if len(symmetries) != 1:
+        return None
+    (matrix,), n = [one.matrix for one in symmetries], basis.dof
+    square = -np.trace(matrix @ matrix) / 2
+    onto = -matrix @ matrix / square if square > ROUND_OFF else np.zeros((n, n))
+    if not (onto.any() and np.allclose(onto @ matrix, matrix)):
+        return None
+    first = onto[:, np.argmax(np.diag(onto))]
+    plane = np.stack([first, matrix @ first / np.sqrt(square)], axis=1)
+    frame = np.vstack([np.linalg.pinv(plane) @ onto, null_space(plane.T).T])
+    fixed = -np.linalg.pinv(matrix) @ symmetries[0].offset
+    given = basis.degree, basis.length_scale
+    whole = TurnedFeatures(*given, np.eye(2 * n), np.zeros(2 * n), frame, fixed)
+    s = np.column_stack([jet.coefficients[0] for jet in whole.turned(states)])
+    inputs, centre = scaled_inputs(s, (1,), VELOCITY_RATIO)
+    centre[n:] = 0.0
+    return replace(whole, inputs=inputs, centre=centre)
+
+
+def _linear(row: np.ndarray, states: np.ndarray, order: int) -> Jet:
+    """row·z as a Taylor polynomial about each state."""
+    jet = _constant(states @ row, states.shape[1], order)
+    if order:
+        jet.coefficients[1 : 1 + states.shape[1]] = row[:, None]
+    return jet
+
+
+def _constant(values: np.ndarray, variables: int, order: int) -> Jet:
+    coefficients = np.zeros((monomials(variables, order), len(values)))
+    coefficients[0] = values
+    return Jet(coefficients, variables, order)
+
+
+def _inverse_root(x: Jet) -> Jet:
+    """1/√x by the binomial series about the value of x."""
+    value = x.coefficients[0].copy()
+    rest = x * (1 / value)
+    rest.coefficients[0] = 0.0
+    terms = [_constant(value**-0.5, x.variables, x.degree)]
+    for k in range(1, x.degree + 1):
+        terms.append(terms[-1] * rest * ((0.5 - k) / k))
+    return sum(terms[1:], terms[0])
