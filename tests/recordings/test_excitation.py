@@ -45,7 +45,7 @@ def _root(covariance):
 
 def refused(path, dt, random):
     try:
-        refuse_excitation("rig.csv", [path], dt, random)
+        refuse_excitation("rig.csv", [path], dt, random, [False] * path.shape[1])
     except RecordingError:
         return True
     return False

@@ -290,7 +290,7 @@ def test_spikes_are_replaced_and_counted(share, lost):
     there = rng.random(len(time)) >= lost
     angle, hit = angle[there][REACH:-REACH], hit[there][REACH:-REACH]
     trajectory = Trajectory("0", time[there], spoilt[there][:, None], "rig.csv")
-    (count,) = replace_spikes([trajectory], 1)
+    (count,) = replace_spikes([trajectory], [0])
     assert count == hit.sum()
     if not share:
         trajectory.values = trajectory.values[REACH:-REACH]
@@ -302,10 +302,10 @@ def test_a_quick_turn_is_no_spike(monkeypatch):
     time = np.arange(0, 20, 0.01)
     whip = np.sin(3 * time) + 0.3 * np.exp(-(((time % 2 - 1) / 0.025) ** 2))
     trajectory = Trajectory("0", time, whip[:, None].copy(), "rig.csv")
-    assert replace_spikes([trajectory], 1) == 0
+    assert replace_spikes([trajectory], [0]) == 0
     assert (trajectory.values[:, 0] == whip).all()
     monkeypatch.setattr(spikes, "LEAST_OVER_SPREAD", 0.0)
-    assert replace_spikes([trajectory], 1) > 0
+    assert replace_spikes([trajectory], [0]) > 0
 
 
 def test_a_long_recording_has_its_main_period():
@@ -314,6 +314,22 @@ def test_a_long_recording_has_its_main_period():
     assert spectrum([angle], 1e-3).main == pytest.approx(0.9, rel=0.03)
     broad = np.random.default_rng(0).standard_normal(65000)
     assert spectrum([broad], 1e-3).main > 10
+
+
+def test_a_joint_that_turns_over_has_a_main_period():
+    """The rms frequency of its velocity, not that of the slowest change."""
+    rng, time = np.random.default_rng(0), np.arange(0, 40, 0.01)
+    f = np.linspace(0.025, 2, 80)
+    size, phase = rng.uniform(0.5, 1, 80) / (f + 0.3), rng.uniform(0, 2 * np.pi, 80)
+    waves = np.sin(2 * np.pi * f * time[:, None] + phase)
+    angle = 3 * time + waves @ (size / f) / 3 + 1e-3 * rng.standard_normal(len(time))
+    expected = np.sqrt(np.average(f**2, weights=size**2))
+    assert spectrum([angle], 0.01).main < expected / 2
+    found = spectrum([angle], 0.01, angle=True).main
+    assert found == pytest.approx(expected, rel=0.2)
+    swinging = 3 * np.sin(6 * time)
+    whole, half = (spectrum([swinging], 0.01, angle=a).main for a in (True, False))
+    assert whole == half
 
 
 def test_few_named_trajectories_are_taken(tmp_path):

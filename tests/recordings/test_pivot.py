@@ -133,6 +133,36 @@ def test_expressions_may_share_constants_and_columns(tmp_path):
     np.testing.assert_allclose(found["q"].values[0, :, 1], second, atol=1e-9)
 
 
+def test_lost_points_of_arms_that_turn_over_cost_no_turn(tmp_path):
+    """Points elsewhere, rows lost; angles and a column beside them keep their noise."""
+    rng, time = np.random.default_rng(1), np.arange(0, 20, 0.01)
+    angles = np.stack([9 * time + 2 * np.sin(4 * time), 2.5 * np.sin(5 * time)])
+    ends = np.cumsum(100 * np.stack([np.sin(angles), np.cos(angles)], 1), axis=0)
+    pixels = ends.reshape(4, -1) + 0.5 * rng.standard_normal((4, len(time)))
+    wrong = rng.random(pixels.shape) < 0.01
+    pixels[wrong] += rng.uniform(-300, 300, wrong.sum())
+    frame = pd.DataFrame(pixels.T, columns=["x", "y", "u", "v"]).assign(run=0, t=time)
+    there = rng.random(len(time)) > 0.03
+    coordinates = {
+        "theta": PIVOT,
+        "phi": {"expression": "atan2(u - x, v - y)"},
+        "x": "px",
+    }
+    found = imported(frame[there], tmp_path, coordinates)
+    row = np.rint((found["start_time"].values[0]) / 0.01).astype(int)
+    exact = np.stack([*angles, ends[0, 0]], 1)[row:]
+    left = found["q"].values[0] - exact[: found.sizes["sample"]]
+    left -= np.median(left, axis=0)
+    assert (left.std(axis=0) < 1.3 * np.array([0.005, 0.005 * 2**0.5, 0.5])).all()
+    assert "samples of column 'u'" in told(found)
+
+
+def test_a_pivot_that_is_known_needs_no_unit(tmp_path):
+    entry = {"expression": "atan2(x - 612.3, y - 104.7)"}
+    found = imported(swings(noise=0.0), tmp_path, {"theta": entry})
+    assert found["coordinate_unit"].values[0] == "rad"
+
+
 def test_two_columns_on_a_circle_are_one_coordinate(tmp_path):
     pixels = {"x": "px", "y": "px"}
     with pytest.raises(RecordingError, match="of radius 287 .*x0, y0 - y"):

@@ -4,6 +4,7 @@ Knots stand five times as dense as the bandwidth asks; where data are coarse, th
 penalty on the fourth derivative, by generalised cross-validation, does the rest.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
@@ -105,13 +106,15 @@ def noise_of(series: Sequence[np.ndarray], found: Spectrum) -> float:
     return highest if highest < MOTION_IN_DIFFERENCES * differences else differences
 
 
-def spectrum(series: Sequence[np.ndarray], dt: float) -> Spectrum:
+def spectrum(series: Sequence[np.ndarray], dt: float, angle: bool = False) -> Spectrum:
     """Spectrum of the second differences (Welch 1967), divided by (2 sin πf dt)⁴.
 
     Noise of an encoder is not white: a straight log-log line is fitted above twice the
     bandwidth, three times over. The bandwidth is the first frequency beyond 1.5 times
     the main one where the density is below three times that line. `series` are the
-    trajectories, dt s between samples.
+    trajectories, dt s between samples. The main frequency of an `angle` that turns over
+    is the rms frequency of its velocity, that of its changes of sign (Rice 1944): where
+    turns are irregular, most power is in the lowest frequencies.
     """
     from scipy.signal import welch
 
@@ -144,6 +147,9 @@ def spectrum(series: Sequence[np.ndarray], dt: float) -> Spectrum:
         if slope > 0:
             line = np.full_like(density, np.median(density[above]))
         bandwidth = _knee(f, density, line, main, dt)
+    if angle and max(map(np.ptp, series)) > 2 * np.pi:
+        motion = np.where(f < bandwidth, motion, 0.0)
+        main = max(main, np.sqrt(np.average(f**2, weights=motion)))
     return Spectrum(f, density, line, float(main), float(bandwidth))
 
 
@@ -185,7 +191,11 @@ def differentiate(
     series = [
         [values["q"][part, a] for part in trajectories] for a in range(len(names))
     ]
-    spectra = [spectrum(each, dt) for each in series]
+    kinds = json.loads(observations.attrs.get("kinds", "{}"))
+    spectra = [
+        spectrum(each, dt, kinds.get(name) == "angle")
+        for each, name in zip(series, names, strict=True)
+    ]
     bandwidth = np.array([s.bandwidth for s in spectra])
     widest = float(bandwidth.max())
     spacing = max(

@@ -172,14 +172,17 @@ def refuse(
         if name not in rough:
             least = LEAST_DRIVEN_PERIODS if channels["input"] else LEAST_PERIODS
             least = LEAST_RANDOM_PERIODS if random else least
-            _refuse_sampling(where, own, raw, clock, least, random, accepted)
+            found = spectrum(own, clock.step, column.angle)
+            how = clock, found, least, random, accepted
+            _refuse_sampling(where, own, raw, *how)
     _refuse_dead_input(file, list(settings["import"]["coordinates"]), channels, series)
     if random and "saturation" not in accepted:
         _refuse_saturation(file, kept, series["q"], channels, clock)
     smooth = [name not in rough for name in channels["q"]]
     if not channels["input"] and "excitation" not in accepted and any(smooth):
         motion = [q[:, smooth] for q in series["q"]]
-        refuse_excitation(file, motion, clock.step, random)
+        angles = [c.angle for name, c in channels["q"].items() if name not in rough]
+        refuse_excitation(file, motion, clock.step, random, angles)
 
 
 def _refuse_dead_input(file, names, channels, series):
@@ -257,8 +260,7 @@ def _refuse_rates(where, file, name, place, series, channels, clock, accepted):
             )
 
 
-def _refuse_sampling(where, own, raw, clock, least, random, accepted):
-    found = spectrum(own, clock.step)
+def _refuse_sampling(where, own, raw, clock, found, least, random, accepted):
     per_period = 1 / (found.main * clock.step)
     duration = sum(len(y) for y in own) * clock.step
     size = max(np.ptp(y) for y in own) / 2
@@ -334,8 +336,11 @@ def warnings_of(
         )
     learned = [q for q, h in zip(series["q"], held, strict=True) if not h]
     scale = np.concatenate(learned).std(axis=0)
+    angles = [c.angle for c in channels["q"].values()]
     sizes = [
-        np.array([np.mean(np.ptp(part, axis=0) / scale) for part in _swings(q, clock)])
+        np.array(
+            [np.mean(np.ptp(p, axis=0) / scale) for p in _swings(q, clock, angles)]
+        )
         for q in series["q"]
     ]
     trained = np.concatenate([own for own, h in zip(sizes, held, strict=True) if not h])
@@ -357,9 +362,12 @@ def warnings_of(
     return texts
 
 
-def _swings(q: np.ndarray, clock: Clock) -> list[np.ndarray]:
+def _swings(q: np.ndarray, clock: Clock, angles: Sequence[bool]) -> list[np.ndarray]:
     """Parts of some main periods, so that one decaying record is many amplitudes."""
-    main = min(spectrum([y], clock.step).main for y in q.T)
+    main = min(
+        spectrum([y], clock.step, angle).main
+        for y, angle in zip(q.T, angles, strict=True)
+    )
     count = max(int(len(q) * clock.step * main / PERIODS_OF_SWING), 1)
     return np.array_split(q, count)
 
@@ -369,7 +377,7 @@ def _sensor_warnings(
 ) -> list[str]:
     """What the samples of one coordinate say; `raw` are those before resampling."""
     texts = []
-    found = spectrum(own, clock.step)
+    found = spectrum(own, clock.step, column.angle)
     noise = difference_noise(own)
     step, quantised = encoder_step(raw)
     size = max(np.ptp(y) for y in own) / 2

@@ -99,8 +99,14 @@ def pivots(expression: sp.Expr) -> list[sp.Expr]:
 
 
 def _default_unit(expression: sp.Expr | None, use: str) -> str:
-    """Rad of an expression that is an angle whatever length its columns have."""
-    if expression is not None and expression.has(sp.atan2, sp.atan, sp.asin, sp.acos):
+    """Rad of an expression that is an angle whatever length its columns have.
+
+    That of an arc function is one: numbers in it, such as a pivot, have their unit.
+    """
+    arcs = sp.atan2, sp.atan, sp.asin, sp.acos
+    if expression is not None and expression.has(*arcs):
+        angles = {arc: sp.Integer(1) for arc in expression.atoms(*arcs)}
+        expression = expression.xreplace(angles)
         lengths = {str(s): registry().meter for s in expression.free_symbols}
         try:
             if dimension_of(expression, lengths).dimensionless:

@@ -75,6 +75,8 @@ log = logging.getLogger(__name__)
 MOST_CLIMBS = 4
 # Samples that the laws to begin with are compared on.
 SAMPLES_OF_STARTS = 6000
+# Main periods of the shortest windows that a free motion is begun in.
+SHORTEST_FREE_WINDOW = 1 / 8
 # Windows that grew by more and are lost are tried once more at the geometric mean.
 LEAST_GROWTH_RETRIED = 2.0
 
@@ -199,8 +201,10 @@ def climb(
 ) -> tuple[Problem, Candidate, LeaveOneOut, float]:
     """Windows level by level, and the search for terms on each.
 
-    ``begin(problem, segments)`` is a law to begin with. Problem, law, quadratic
-    functions and duration are those of the last level whose windows could be followed.
+    ``begin(problem, segments)`` is a law to begin with; where it loses the first
+    windows of a free motion, which may be chaotic, those of half the length come first.
+    Problem, law, quadratic functions and duration are those of the last level whose
+    windows could be followed.
     """
     present, quadratic, reached, kept = None, None, 0.0, whole
     longer = durations(found)
@@ -209,6 +213,11 @@ def climb(
         problem, segments = level_of(whole, found, duration, present)
         if present is None:
             level = begin(problem, segments)
+            is_lost = level is None or _misfit(level) > MISFIT_OF_LOST_WINDOWS
+            is_short = duration < 2 * SHORTEST_FREE_WINDOW * found.period
+            if is_lost and not is_short and not whole.driven:
+                longer = [duration / 2, duration, *longer]
+                continue
         else:
             problem = problem.accurate(segments, present.fit.c)
             level = fitted(problem, segments, present.fit.c, most=30)
@@ -226,6 +235,12 @@ def climb(
         if present is not None and problem.driven and _integrates(level, present):
             break
         present, quadratic, reached, kept = level, own, duration, problem
+    if present is None:
+        raise RecordingError(
+            "no law with these candidates follows the recording over one main period; "
+            "check units and columns, add candidates under `library`, or state "
+            "`excitation: random` if the motion is driven by noise"
+        )
     return kept, present, quadratic, reached
 
 
@@ -262,15 +277,18 @@ def followed(
 
 def _lost(level: Candidate, before: Candidate) -> bool:
     """Whether the longer windows are not followed: a minimum, or chaos."""
-    values = [
-        np.sqrt(c.fit.chi2.sum() / c.fit.segments.length.sum()) for c in (level, before)
-    ]
-    return bool(
-        values[0] > max(MISFIT_OF_LOST_WINDOWS, MISFIT_OF_LOST_WINDOWS * values[1])
-    )
+    least = max(1.0, _misfit(before))
+    return bool(_misfit(level) > MISFIT_OF_LOST_WINDOWS * least)
 
 
-def _best_start(problem, segments, equations, settings, terms, columns) -> Candidate:
+def _misfit(level: Candidate) -> float:
+    """Rms misfit of all windows, in units of what weights allow."""
+    return float(np.sqrt(level.fit.chi2.sum() / level.fit.segments.length.sum()))
+
+
+def _best_start(
+    problem, segments, equations, settings, terms, columns
+) -> Candidate | None:
     """Best of the supports that smoothed accelerations suggest, by shooting.
 
     One of oscillators that nothing connects is tried, too: where the ratio of their
@@ -301,11 +319,7 @@ def _best_start(problem, segments, equations, settings, terms, columns) -> Candi
             return whole
     if opposed:
         raise RecordingError(OPPOSED)
-    raise RecordingError(
-        "no law with these candidates follows the recording over one main period; "
-        "check units and columns, add candidates under `library`, or state "
-        "`excitation: random` if the motion is driven by noise"
-    )
+    return None
 
 
 def _compared_on(problem: Problem, segments: Segments) -> tuple[Problem, Segments]:

@@ -14,8 +14,9 @@ import numpy as np
 from leastaction.recordings.bandwidth_spline import Spectrum, spectrum
 from leastaction.recordings.error import RecordingError
 
-# Fourth moment over the squared second one; 3 for Gaussian increments.
-KURTOSIS_OF_IMPACTS = 8.0
+# Fourth moment over the squared second one: 3 for Gaussian increments, 4 to 10 in the
+# quick turns of free chaotic arms.
+KURTOSIS_OF_IMPACTS = 4.5
 # Share of a random force in third differences: more is random, less is not.
 SHARE_OF_RANDOM_FORCE, SHARE_OF_SMOOTH_MOTION = 0.6, 0.1
 # Power of the frequency that the spectrum of a motion with white forces falls with.
@@ -43,7 +44,7 @@ def random_share(series: Sequence[np.ndarray], dt: float, frequency: float) -> f
     with parts of white noise of the sensor, of a random force, and of a smooth motion;
     a, b, d ≥ 0 by least squares of relative errors, over lags up to a twelfth of the
     main period. NaN if there are less than four lags, if noise hides all of them, or if
-    a few large jumps make them: impacts, or a sensor that clips.
+    a few large jumps make them: impacts, quick turns, or a sensor that clips.
     """
     from scipy.optimize import nnls
 
@@ -132,14 +133,19 @@ def _turns(energy: np.ndarray) -> int:
 
 
 def refuse_excitation(
-    where: str, series: Sequence[np.ndarray], dt: float, random: bool
+    where: str,
+    series: Sequence[np.ndarray],
+    dt: float,
+    random: bool,
+    angles: Sequence[bool],
 ) -> None:
     """Refuse a force that acts and was not stated, or a stated one that does not.
 
-    `where` is the file, `series` are trajectories of shape (time, dof).
+    `where` is the file, `series` are trajectories of shape (time, dof), `angles` tells
+    which coordinates are such.
     """
     columns = [[q[:, a] for q in series] for a in range(series[0].shape[1])]
-    spectra = [spectrum(each, dt) for each in columns]
+    spectra = [spectrum(y, dt, a) for y, a in zip(columns, angles, strict=True)]
     frequencies = [found.main for found in spectra]
     turns, windows, back = energy_turns(series, dt, frequencies)
     shares = np.array(

@@ -20,7 +20,12 @@ from leastaction.recordings.columns import (
 from leastaction.recordings.contracts import CONTRACTS
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.inputs import SAID_OF_INPUTS
-from leastaction.recordings.pivot import constraints, derive, raw_columns
+from leastaction.recordings.pivot import (
+    constraints,
+    derive,
+    raw_columns,
+    smooth_sources,
+)
 from leastaction.recordings.spikes import replace_spikes
 from leastaction.recordings.splitting import (
     LEAST_ROWS,
@@ -77,10 +82,15 @@ def _measurements(settings: Mapping) -> xr.Dataset:
     factor = time_factor(given["time"]["unit"])
     read = read_trajectories(given["files"], given, raw_columns(columns), factor)
     trajectories, texts = read.done, fill_inputs(read)
+    used = sum(len(t.time) for t in trajectories)
+    clean = smooth_sources(smooth)
+    raw = {k: c.name for k, c in enumerate(raw_columns(columns)) if c.name in clean}
+    replaced = _replaced(trajectories, raw)
     texts += derive(trajectories, columns)
     spans = np.max([np.ptp(t.values, axis=0) for t in trajectories], axis=0)
     turned = _unwrap(trajectories, measured, spans)
-    replaced = replace_spikes(trajectories, len(smooth))
+    rest = {k: c.name for k, c in enumerate(smooth) if not {*c.sources} <= {*clean}}
+    replaced |= _replaced(trajectories, rest)
     values, starts, clock = resample(trajectories, len(smooth))
     kept = [t for t in trajectories if len(t.time) >= LEAST_ROWS]
     series = _by_channel(values, measured, list(channels["q"]))
@@ -93,22 +103,29 @@ def _measurements(settings: Mapping) -> xr.Dataset:
     elif random:
         held = np.zeros(len(kept), dtype=bool)
     elif len(kept) < TRAJECTORIES_PER_HELD_OUT:
-        held = _end_held_out(kept, series, starts, clock)
+        angles = [c.angle for c in channels["q"].values()]
+        held = _end_held_out(kept, series, starts, clock, angles)
     else:
         held = _middling(series["q"])
     accepted = "constraint" in settings["accept"]
     if not given["sensors"]:
         texts += constraints(series["q"], channels["q"], kept[0].file, accepted)
     texts += warnings_of(sampled, series, measured, clock, settings, held)
-    texts += _told(read, sampled, dict(zip(smooth, replaced, strict=True)), turned)
+    texts += _told(read, used, sampled, replaced, turned)
     for text in texts:
         log.warning("%s", text)
     return _dataset(series, starts, held, kept, channels, clock, texts, given["inputs"])
 
 
-def _told(read: Splitter, sampled: Sequence, replaced: Mapping, turned: int) -> list:
+def _replaced(trajectories: Sequence, names: Mapping[int, str]) -> dict[str, int]:
+    """Replace spikes of columns by their places; the number of each, by name."""
+    counts = replace_spikes(trajectories, list(names))
+    return dict(zip(names.values(), counts, strict=True))
+
+
+def _told(read: Splitter, used: int, sampled, replaced: Mapping, turned: int) -> list:
     """What was cut, left out, replaced and unwrapped, a sentence each."""
-    texts, used = [], sum(len(t.time) for t in read.done)
+    texts = []
     short = len(read.done) - len(sampled)
     if read.gaps:
         texts.append(
@@ -120,9 +137,9 @@ def _told(read: Splitter, sampled: Sequence, replaced: Mapping, turned: int) -> 
     if used < read.rows:
         texts.append(f"of {read.rows} rows {used} are used, in evenly spaced stretches")
     texts += [
-        f"{count} samples of column {column.name!r} ({100 * count / used:.2g} %) stand "
+        f"{count} samples of column {name!r} ({100 * count / used:.2g} %) stand "
         "out of their neighbours; they were replaced by what these expect"
-        for column, count in replaced.items()
+        for name, count in replaced.items()
         if count
     ]
     if turned:
@@ -226,13 +243,13 @@ def _middling(q: Sequence[np.ndarray]) -> np.ndarray:
     return held
 
 
-def _end_held_out(kept, series, starts, clock: Clock) -> np.ndarray:
+def _end_held_out(kept, series, starts, clock: Clock, angles) -> np.ndarray:
     """Cut the end of the longest of a few trajectories off, for validation."""
     number = int(np.argmax([len(q) for q in series["q"]]))
     whole = series["q"][number]
     main = min(
-        spectrum([q[:, a] for q in series["q"]], clock.step).main
-        for a in range(whole.shape[1])
+        spectrum([q[:, a] for q in series["q"]], clock.step, angle).main
+        for a, angle in enumerate(angles)
     )
     cut = round((1 - HELD_OUT_SHARE_OF_LONGEST) * len(whole))
     if (len(whole) - cut) * clock.step * main < LEAST_PERIODS_HELD_OUT:

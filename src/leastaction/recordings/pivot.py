@@ -61,6 +61,20 @@ def raw_columns(columns: Sequence[Column]) -> list[Column]:
     return [*plain, *sources.values()]
 
 
+def smooth_sources(columns: Sequence[Column]) -> list[str]:
+    """Columns that arguments of atan2 are polynomials of, by name.
+
+    A tracker writes them as lengths, which are smooth where the angle jumps.
+    """
+    found: dict[str, None] = {}
+    for c in (c for c in columns if c.expression is not None):
+        own = list(map(symbol, c.sources))
+        for part in (a for angle in pivots(c.expression) for a in angle.args):
+            if part.is_polynomial(*own):
+                found |= {str(s): None for s in own if s in part.free_symbols}
+    return list(found)
+
+
 def derive(trajectories: Sequence[Trajectory], columns: Sequence[Column]) -> list[str]:
     """Replace the values of :func:`raw_columns` by those of `columns`, in their order.
 

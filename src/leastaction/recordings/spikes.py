@@ -24,7 +24,9 @@ LONGEST_STEP = 3.5
 ROUNDS = 8
 
 
-def replace_spikes(trajectories: Sequence[Trajectory], columns: int) -> np.ndarray:
+def replace_spikes(
+    trajectories: Sequence[Trajectory], columns: Sequence[int]
+) -> np.ndarray:
     """Replace spikes in place by what the neighbours expect.
 
     The expectation is the median of five predictions from four neighbours each, cubics
@@ -32,18 +34,18 @@ def replace_spikes(trajectories: Sequence[Trajectory], columns: int) -> np.ndarr
     the neighbours nor a missing row does harm. Two spikes among them do; so samples
     that a spline through all others expects are no spikes after all. Samples that
     repeat, such as those of a clipped sensor, are none. Where there are spikes, four
-    rows at both ends, which have too few neighbours, are left out. The first `columns`
-    are smooth; the number of replaced samples comes back for each.
+    rows at both ends, which have too few neighbours, are left out. The number of
+    replaced samples comes back for each of the `columns`, which are smooth.
     """
-    counts = np.zeros(columns, dtype=int)
-    for k in range(columns):
+    counts = np.zeros(len(columns), dtype=int)
+    for place, k in enumerate(columns):
         own = [t.values[:, k] for t in trajectories]
         size = max(np.ptp(y) for y in own) / 2
         quantum = encoder_step(own)[0] if repeated_share(own) > REPEATED else 0.0
         floor = max(LEAST_SHARE_OF_RANGE * size, quantum)
         for t in trajectories:
             if len(t.time) > 2 * REACH and size > 0:
-                counts[k] += _replaced(t.values[:, k], t.time, floor)
+                counts[place] += _replaced(t.values[:, k], t.time, floor)
     if counts.any():
         for t in trajectories:
             t.time, t.values = t.time[REACH:-REACH], t.values[REACH:-REACH]

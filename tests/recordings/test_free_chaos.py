@@ -1,0 +1,78 @@
+"""Free motion that is chaotic: what acts on it, and windows of it."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from leastaction.recordings import cross_validated_shooting
+from leastaction.recordings.excitation import refuse_excitation
+
+TIME = np.arange(0, 20, 0.01)
+NOISE = 0.005
+
+
+def motion(mass, force, start):
+    """Two coordinates of M(q) a = F(q, v), measured."""
+
+    def rates(_, z):
+        q, v = z[:2], z[2:]
+        return [*v, *np.linalg.solve(mass(q), force(q, v))]
+
+    how = {"method": "DOP853", "rtol": 1e-9, "atol": 1e-9}
+    path = solve_ivp(rates, (0, TIME[-1]), start, t_eval=TIME, **how).y[:2].T
+    return path + NOISE * np.random.default_rng(1).standard_normal(path.shape)
+
+
+@pytest.mark.parametrize("start", [(2.3, -2.2), (2.5, 1.4), (-2.1, 2.0), (1.9, 2.4)])
+def test_quick_turns_of_a_free_arm_are_no_random_force(start):
+    def mass(q):
+        mixed = 0.5 * np.cos(q[0] - q[1])
+        return np.array([[1.0, mixed], [mixed, 0.6]])
+
+    def force(q, v):
+        whirl = 0.5 * np.sin(q[0] - q[1])
+        loss = 0.01 * np.array([2 * v[0] - v[1], v[1] - v[0]])
+        pull = np.array([35 * np.sin(q[0]), 18 * np.sin(q[1])])
+        return np.array([-whirl * v[1] ** 2, whirl * v[0] ** 2]) - pull - loss
+
+    path = motion(mass, force, [*start, 0, 0])
+    refuse_excitation("film.csv", [path], 0.01, False, [True, True])
+
+
+@pytest.mark.parametrize(
+    "driven, levels", [(False, [1.0, 0.5, 0.25, 0.5, 1.0, 3.0]), (True, [1.0])]
+)
+def test_windows_begin_shorter_where_the_first_are_lost(driven, levels, monkeypatch):
+    """Of a free motion; that of a driven one begins in the shortest anyway."""
+    tried = []
+
+    def law(duration):
+        misfit = 100.0 if duration > 0.3 and len(tried) < 4 else 1.0
+        fit = SimpleNamespace(
+            chi2=np.array([misfit**2]),
+            segments=SimpleNamespace(length=np.array([1.0])),
+            c=np.zeros(1),
+        )
+        return SimpleNamespace(fit=fit, criterion=0.0, support=())
+
+    def level_of(whole, found, duration, present):
+        tried.append(duration)
+        return whole, duration
+
+    whole = SimpleNamespace(driven=driven)
+    whole.accurate = lambda segments, c: whole
+    for name, stand_in in {
+        "level_of": level_of,
+        "durations": lambda found: [1.0, 3.0],
+        "fitted": lambda problem, segments, c, most: law(tried[-1]),
+        "search": lambda problem, level, largest: (level, None),
+        "_integrates": lambda level, before: True,
+    }.items():
+        monkeypatch.setattr(cross_validated_shooting, name, stand_in)
+    found = SimpleNamespace(period=1.0)
+    climb = cross_validated_shooting.climb
+    climb(whole, found, lambda problem, duration: law(duration), 3, [])
+    assert tried[: len(levels)] == levels
+    assert driven == (0.5 not in tried)
