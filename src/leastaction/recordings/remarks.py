@@ -215,7 +215,7 @@ def _zero_offset(model: xr.Dataset) -> list[str]:
     texts = []
     found = dict(zip(*_coefficients(model), strict=True))
     for name in map(str, model["dof"].values):
-        sine, cosine = found.get(f"sin({name})", 0.0), found.get(f"cos({name})", 0.0)
+        sine, cosine = (found.get(f"{f}({name}) of L", 0.0) for f in ("sin", "cos"))
         if sine and cosine and abs(sine) < TANGENT_OF_OFFSET * abs(cosine):
             texts.append(
                 f"the zero of {name} is off by "
@@ -242,11 +242,15 @@ def _negative_damping(model: xr.Dataset) -> list[str]:
 def _coefficients(
     model: xr.Dataset, what: str = "estimate"
 ) -> tuple[list[str], np.ndarray]:
-    """Candidates of L, then of D, and their coefficients, or what else there is."""
-    names = [*model["term"].values, *model["dissipation_term"].values]
+    """Candidates, ``x**2 of L`` or ``of D``, and their coefficients, or another value.
+
+    A term such as ``xdot**2`` may be one of both.
+    """
+    names = [f"{term} of L" for term in model["term"].values]
+    names += [f"{term} of D" for term in model["dissipation_term"].values]
     kinds = ("coefficient", "dissipation_coefficient")
     values = [model[f"{kind}_{what}"].values[0] for kind in kinds]
-    return [str(name) for name in names], np.concatenate(values)
+    return names, np.concatenate(values)
 
 
 def conserved(model: IdentifiedModel, observations: xr.Dataset) -> list[str]:
