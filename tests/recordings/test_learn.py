@@ -514,6 +514,23 @@ def test_columns_are_described():
     assert found["dead"].role == "constant"
 
 
+@pytest.mark.parametrize(
+    ("name", "role", "unit"),
+    [
+        ("F", "input", "N"),
+        ("torque_2", "input", "N*m"),
+        ("motor [A]", "input", "A"),
+        ("u [mm]", "coordinate", "mm"),
+        ("tilt", "coordinate", "m"),
+    ],
+)
+def test_a_force_is_no_coordinate(name, role, unit):
+    values = np.random.default_rng(4).standard_normal(len(TIME))
+    frame = pd.DataFrame({"t": TIME, "x": np.cos(3 * TIME), name: values})
+    about = {c.name: c for c in la.describe(frame).columns}[name]
+    assert (about.role, about.unit) == (role, unit)
+
+
 BLOCKED = """
 import sys
 

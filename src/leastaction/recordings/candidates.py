@@ -108,7 +108,7 @@ def prices(terms: Library, columns: np.ndarray) -> np.ndarray:
 
     An inertia or a loss that changes with the position costs 2, and so does a loss that
     is neither Coulomb nor viscous friction. A power of an angle, or its double, costs
-    1.25: beside cos θ, sin θ (a mounting angle) is preferred to θ⁴.
+    1.25 times as much: beside cos θ, sin θ (a mounting angle) is preferred to θ⁴.
     """
     q = set(symbols(terms.coordinates))
     velocities = set(symbols(velocity_names(terms.coordinates)))
@@ -119,14 +119,14 @@ def prices(terms: Library, columns: np.ndarray) -> np.ndarray:
         waves = {x for f in term.atoms(sp.sin, sp.cos) for x in f.free_symbols}
         mixed = term.free_symbols & q and term.free_symbols & velocities
         if mixed or (k >= len(terms.terms) and not _is_simple_loss(term)):
-            price[i] = PRICE_OF_COMPLEX_TERM
-        elif (
+            price[i] *= PRICE_OF_COMPLEX_TERM
+        if (
             waves
             and any(f.args[0].is_Mul for f in term.atoms(sp.sin, sp.cos))
             or not waves
             and term.free_symbols & _angles(terms)
         ):
-            price[i] = PRICE_OF_IMITATOR
+            price[i] *= PRICE_OF_IMITATOR
     return price
 
 

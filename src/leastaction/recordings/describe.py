@@ -27,6 +27,14 @@ LEAST_SPARSE = 0.5
 LEAST_CORRELATION = 0.95
 # Unit by the width of the jumps where an angle begins anew.
 TURNS = {360.0: "deg", 2 * np.pi: "rad", 1.0: "turn"}
+# Names that mean an input, with a guess of its unit, and units that only inputs have.
+INPUTS = {
+    **dict.fromkeys(("f", "force", "input"), "N"),
+    **dict.fromkeys(("tau", "torque", "effort"), "N*m"),
+    **dict.fromkeys(("u", "voltage", "command", "cmd"), "V"),
+    "current": "A",
+}
+UNITS_OF_INPUTS = {"N", "kN", "N*m", "N m", "Nm", "V", "mV", "A", "mA"}
 
 
 @dataclass(frozen=True)
@@ -229,6 +237,8 @@ def _described(name, own, starts, values, clock) -> Column:
     step, quantised = encoder_step(parts)
     if quantised:
         remarks.append(f"steps of {step:.3g}")
+    if pushed := _unit_of_input(name):
+        return Column(name, "input", pushed, tuple(remarks))
     whose = _rate_of(name, own, starts, values, clock)
     role = "velocity" if whose else "coordinate"
     unit = unit or ("" if whose else "m")
@@ -272,6 +282,13 @@ def _unit_of_heading(name: str) -> str:
     """Unit of a heading such as ``force [N]`` or ``angle (deg)``."""
     found = re.search(r"[\[(]([^\])]+)[\])]\s*$", name)
     return found[1].strip() if found else ""
+
+
+def _unit_of_input(name: str) -> str:
+    """Unit of a column that a motor or a shaker makes; empty if its name says none."""
+    stem = re.sub(r"[\[(].*|[\W_\d]+", "", name).lower()
+    unit = _unit_of_heading(name)
+    return unit if unit in UNITS_OF_INPUTS else "" if unit else INPUTS.get(stem, "")
 
 
 def _identifier(text: str) -> str:

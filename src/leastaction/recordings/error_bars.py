@@ -38,6 +38,8 @@ CONFIDENCE = 0.95
 MISFIT_OF_LOST_WINDOWS = 8.0
 # Main periods of a window that inputs are told apart in, at most.
 LONGEST_PART_OF_PERIOD = 0.5
+# Rms input of a block, over that of all, below which its motion is free.
+INPUT_OF_FREE_MOTION = 0.1
 
 
 def level_of(
@@ -141,22 +143,34 @@ def drift(
 
     And its standard error, by the jackknife within each half.
     """
-    segments, q = present.fit.segments, found.positions.q
-    scale = np.maximum(found.amplitude.max(axis=0), 1e-300)
-    size = np.array(
-        [
-            np.mean(np.ptp(q[a : a + n], axis=0) / scale)
-            for a, n in zip(segments.first, segments.length, strict=True)
-        ]
-    )
-    count = len(left_out.e)
-    loud = np.array([size[problem.blocks == s].mean() for s in range(count)])
-    order = np.argsort(-loud)
     fixed = problem.fixed(left_out.c, support)
-    halves = [left_out.of_blocks(half) for half in np.array_split(order, 2)]
+    halves = [left_out.of_blocks(h) for h in halves_of(problem, present, found)]
     large, small = (half.coefficients(support, fixed) for half in halves)
     std = np.hypot(*(half.jackknife(support, fixed)[1] for half in halves))
     return (large - small) / 2, std / 2
+
+
+def halves_of(
+    problem: Problem, present: Candidate, found: Recording
+) -> list[np.ndarray]:
+    """Louder and quieter half of the blocks, each with as many free motions.
+
+    Without an input nothing tells the scale of a driven law.
+    """
+    segments, q = present.fit.segments, found.positions.q
+    scale = np.maximum(found.amplitude.max(axis=0), 1e-300)
+    force = np.ones((len(q), 1))
+    if found.inputs is not None:
+        force = found.inputs.recorded[found.rows]
+    force = force / np.maximum(np.sqrt((force**2).mean(axis=0)), 1e-300)
+    ends = np.transpose([segments.first, segments.first + segments.length])
+    size = np.array([np.mean(np.ptp(q[a:b], axis=0) / scale) for a, b in ends])
+    square = np.array([np.mean(force[a:b] ** 2) for a, b in ends])
+    every = [problem.blocks == s for s in range(problem.blocks.max() + 1)]
+    order = np.argsort([-size[mine].mean() for mine in every])
+    free = np.array([square[every[s]].mean() < INPUT_OF_FREE_MOTION**2 for s in order])
+    halves = [np.array_split(order[free == alone], 2) for alone in (False, True)]
+    return [np.concatenate(pair) for pair in zip(*halves, strict=True)]
 
 
 def total_std(

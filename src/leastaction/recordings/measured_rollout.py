@@ -18,6 +18,7 @@ from leastaction.trajectories.multiple_shooting import (
     eliminated,
     enough_steps,
     fit_states,
+    joined,
     normal_equations,
     split,
     start_states,
@@ -224,10 +225,14 @@ def force_error(
     noise of positions asks for; nothing is differentiated. The mean of Q in the same
     sense is the change of −δ as Q grows. `positions` are one trajectory, `constants`
     the candidates q_a of L, whose coefficients are zero; forces come in the shape
-    (window, dof).
+    (window, dof). Windows overlap by half: a blow at the edge of one would be taken
+    for the velocity that it begins with.
     """
     own = 2 * positions.dof
-    segments = start_states(positions, split(positions, window), c)
+    segments = split(positions, window)
+    late = segments[:-1]
+    late = replace(late, first=late.first + late.length // 2)
+    segments = start_states(positions, joined([segments, late]), c)
     positions = enough_steps(positions, segments, c)
     segments, _ = fit_states(positions, segments, c)
 
