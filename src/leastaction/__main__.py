@@ -3,7 +3,7 @@
 import argparse
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 EXAMPLE = """example:
@@ -34,7 +34,13 @@ def parser() -> argparse.ArgumentParser:
         one.add_argument(
             "--skip-lines", type=int, default=0, metavar="N", help="above the table"
         )
-    add = found.add_argument
+    _add_columns(found.add_argument)
+    _add_analysis(found.add_argument)
+    return whole
+
+
+def _add_columns(add: Callable) -> None:
+    """Options that say what the columns of a table are."""
     add("--time", metavar="NAME[:UNIT]", help="column of the time; s if no unit")
     add("--rate", type=float, metavar="HZ", help="samples per second, without --time")
     add("--trajectory", metavar="NAME", help="column that tells trajectories apart")
@@ -59,6 +65,10 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="in an expression, the centre of a circle: such as x0; may be repeated",
     )
+
+
+def _add_analysis(add: Callable) -> None:
+    """Options that say how a law is found, and where it is written."""
     add(
         "--excitation",
         choices=("none", "random"),
@@ -81,7 +91,6 @@ def parser() -> argparse.ArgumentParser:
     add("--title", default="", help="heading of the law")
     add("--out", type=Path, default=Path("law"), metavar="FOLDER", help="default: law/")
     add("--quiet", action="store_true", help="no progress bar")
-    return whole
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from pendulum import fitted, positions
 
-from leastaction.trajectories.multiple_shooting import normal_equations
-from leastaction.trajectories.shooting import (
+from leastaction.trajectories.merging import (
     Level,
     divided,
     lengthen,
     rescued,
     with_noise,
 )
+from leastaction.trajectories.multiple_shooting import normal_equations
 
 WRONG = np.array([0.5, 0, -4.0, 0, 0, 0, 0])  # a linear oscillator
 

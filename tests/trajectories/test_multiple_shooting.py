@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from pendulum import ACTIVE, DAMPED, SIGMA, TRUTH, fitted, positions
 
+from leastaction.trajectories.merging import with_noise
 from leastaction.trajectories.multiple_shooting import fit_jointly
-from leastaction.trajectories.shooting import with_noise
 
 
 def test_without_noise_the_coefficients_are_exact():

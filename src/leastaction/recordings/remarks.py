@@ -277,8 +277,8 @@ def conserved(model: IdentifiedModel, observations: xr.Dataset) -> list[str]:
         if one.verdict == "not found":
             lines.append(
                 "no translation, rotation or other affine map leaves L unchanged: the "
-                f"nearest changes it by {one.violation:.1g} of its rate, where "
-                f"{one.bound:.1g} is allowed"
+                f"nearest changes L by {one.violation:.1g} of the rate of L itself; "
+                f"a symmetry is found below {one.bound:.1g}"
             )
         elif not one.decided:
             lines.append(f"undecided: {text}, a symmetry to within {one.bound:.1g}")
