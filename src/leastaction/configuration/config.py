@@ -299,7 +299,7 @@ def without_nulls(config: Mapping, overrides: Mapping) -> dict:
 
 
 def check_label(kind: str, name: str) -> None:
-    """Refuse a name of a paper, example or variant that cannot name files, targets."""
+    """ConfigError for a name of a paper, example or variant that cannot name files."""
     # The hyphen is that of a variant, which a recording has none of.
     hyphen = kind == "recording"
     letters = str(name).replace("-", "_") if hyphen else name
@@ -315,7 +315,7 @@ def check_label(kind: str, name: str) -> None:
 
 
 def check_overrides(paper: str, name: str, example: Mapping, written) -> None:
-    """Tell a misspelt override from a new example, which needs a system."""
+    """ConfigError for an example without a system: a misspelt override."""
     if isinstance(example, Mapping) and "system" not in example:
         known = [n for p, n in written if p == paper and n != name]
         reason = f"{unknown('example', name, known)}; a new example needs a system"

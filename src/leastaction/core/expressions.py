@@ -66,7 +66,7 @@ def symbol(name: str) -> sp.Symbol:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that is not plain, or is a function, a constant, a Python word."""
+    """ValueError for a name that is not plain, a function, a constant or a keyword."""
     symbol(name)
     if name in FUNCTIONS or name in CONSTANTS or keyword.iskeyword(name):
         raise ValueError(f"{name!r} is a reserved word; choose another name")

@@ -55,7 +55,8 @@ def random_names(settings: Mapping) -> Callable[..., dict]:
 
     The names with ``halton: [low, high]`` share one Halton sequence, the first of them
     in base 2, the next in base 3 and so on; trajectory k has the k-th point from
-    :func:`~leastaction.core.simulation.first_index` on, in every replicate.
+    :func:`~leastaction.core.simulation.first_index` on, in every replicate. ValueError
+    of the sampler if these have no number of a trajectory.
     """
     recipes = settings.get("random", {})
     boxes = {n: recipe["halton"] for n, recipe in recipes.items() if "halton" in recipe}
@@ -82,7 +83,8 @@ def initial_expressions(
 ) -> list[sp.Expr]:
     """Expressions of an initial state, in the order of the state, checked.
 
-    They may use the names in `places` beside parameters and random draws.
+    They may use the names in `places` beside parameters and random draws. ValueError if
+    a state is missing or unknown, or an expression is not arithmetic over these names.
     """
     names = list(system.initial_names)
     given = [name for name in settings if name != "random"]

@@ -330,7 +330,7 @@ def step(stage: str, settings: Mapping) -> Step:
 
 
 def method_of(stage: str, settings: Mapping) -> type[Step]:
-    """Class of the method of a stage that `settings` name."""
+    """Class of the method of a stage that `settings` name; ValueError if none is."""
     known, name = steps(stage), settings.get("method")
     if name is None:
         raise ValueError(f"{stage}: method is missing; give one of {', '.join(known)}")

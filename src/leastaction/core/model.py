@@ -84,7 +84,10 @@ def model_of(
     noise_mode: str | None = None,
     source: str = "the dataset",
 ):
-    """Model of one replicate, and case, of what was identified; see `load_model`."""
+    """Model of one replicate, and case, of what was identified.
+
+    Arguments, class and errors as of :func:`load_model`; these call it `source`.
+    """
     reference = contracts()[dataset.attrs["contract"]].model
     if reference is None:
         check(dataset, "model", source)
@@ -536,10 +539,16 @@ def rounded(value: float, width: float) -> tuple[str, str]:
 
 
 def acceleration_function(system: System) -> Callable:
-    """``acceleration(q, qdot, force=0)``: NumPy alone, no file, no compiler.
+    """Accelerations q̈ = M⁻¹ (forces + force) as a function of NumPy arrays.
 
-    It takes and returns arrays whose last axis is that of the coordinates; M q̈ is
-    solved for q̈ at every state.
+    ``acceleration(q, qdot, force=0)`` takes and returns arrays (..., dof), SI units;
+    ValueError if these have another last length.
+
+    Examples
+    --------
+    >>> pendulum = System("thetadot**2/2 + 9.81*cos(theta)")
+    >>> acceleration_function(pendulum)([np.pi / 2], [0.0])
+    array([-9.81])
     """
     arguments = list(system.state)
     mass = sp.lambdify(arguments, system.evaluated(system.mass_matrix), "numpy")
@@ -576,7 +585,7 @@ def simulate(
     """Motion (q, q̇) from a state, noise left out, each of shape (time, dof).
 
     Coulomb friction |v| is taken as √(v² + w²) with a small w, so that a body comes to
-    rest. Arguments as of :meth:`IdentifiedModel.predict`.
+    rest. Arguments and errors as of :meth:`IdentifiedModel.predict`.
     """
     from scipy.integrate import solve_ivp
 

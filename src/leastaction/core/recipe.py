@@ -283,7 +283,10 @@ def recommended(kind: str) -> Recipe:
 
 
 def recommended_settings(kind: str) -> dict:
-    """Settings that name the methods of :func:`recommended`, and nothing else."""
+    """Settings that name the methods of :func:`recommended`, and nothing else.
+
+    ValueError if there is no such kind of data.
+    """
     tables = (module.RECOMMENDED for module in families.modules("recipes"))
     known = {kind: steps for table in tables for kind, steps in table.items()}
     if kind not in known:

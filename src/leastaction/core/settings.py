@@ -62,7 +62,7 @@ class Settings(BaseModel):
 
 
 def check_one_key(known: Iterable[str], given: Sequence[str]) -> None:
-    """Refuse another number of keys than one."""
+    """Validation error unless exactly one key is given."""
     if len(given) != 1:
         words = {"known": " or ".join(map(repr, known))}
         words["given"] = " and ".join(map(repr, given)) or "neither"
@@ -148,7 +148,7 @@ Unique = AfterValidator(_unique)
 
 
 def choice(*values) -> Any:
-    """Type of a setting with one of these values, which may be lists."""
+    """Type of a setting with one of these values, lists too; any other is an error."""
 
     def chosen(value):
         if value in values:

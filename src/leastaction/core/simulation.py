@@ -80,7 +80,14 @@ def first_index(dimensions: int) -> int:
 def halton_starts(
     index: int, low: np.ndarray, high: np.ndarray, points: int = 1
 ) -> np.ndarray:
-    """Points (point, dimension) of the Halton sequence from `index` on, in a box."""
+    """Points (point, dimension) of the Halton sequence from `index` on, in a box.
+
+    The box is from `low` to `high`, each of shape (dimension,).
+
+    >>> halton_starts(1, np.zeros(2), np.ones(2), points=2).round(3)
+    array([[0.5  , 0.333],
+           [0.25 , 0.667]])
+    """
     low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
     return low + (high - low) * halton(index, low.size, points)
 

@@ -162,6 +162,14 @@ def stlsq(
     """Sequentially thresholded least squares: coefficients below `threshold` are zero.
 
     `theta` is (equation, term), `target` (equation,); `rcond` that of NumPy's `lstsq`.
+    Source: Brunton, Proctor, Kutz, Discovering governing equations from data by sparse
+    identification of nonlinear dynamical systems (2016).
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).standard_normal((100, 3))
+    >>> stlsq(x, 2 * x[:, 0] + 0.01 * x[:, 1], 0.1).round(2)
+    array([2., 0., 0.])
     """
     active = np.ones(theta.shape[1], dtype=bool)
     coefficients = np.zeros(theta.shape[1])

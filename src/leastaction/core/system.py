@@ -486,7 +486,7 @@ def latex_names(
 
 
 def distinct(names: tuple[str, ...]) -> tuple[str, ...]:
-    """These names, if each may be used and none stands twice."""
+    """These names; ValueError if one may not be used, or stands twice."""
     for name in names:
         check_name(name)
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -496,7 +496,7 @@ def distinct(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def parsed(where: str, text, names: Sequence[str]) -> sp.Expr:
-    """Expression of a text; `where` it stands begins the message of an error."""
+    """Expression of a text; `where` it stands begins the ValueError if it is none."""
     try:
         return parse(text, names)
     except ValueError as error:

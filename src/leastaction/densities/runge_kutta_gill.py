@@ -141,7 +141,13 @@ def stream(
     """Integrate every trajectory of one replicate and hand its samples to `sink`.
 
     ``sink(trajectory, path)`` gets pieces of shape (steps, state), those of one
-    trajectory in order. Neither their length nor the division changes a sample.
+    trajectory in order. Neither their length, `piece` steps, nor the number of
+    trajectories `side_by_side` changes a sample.
+
+    Raises
+    ------
+    DivergenceError
+        If a trajectory does not stay finite.
     """
     integrate = integrator(system)
     dt = settings["time_step"]

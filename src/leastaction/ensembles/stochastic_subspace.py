@@ -102,9 +102,32 @@ def main_frequency(channels: Channels, records: Sequence[Record], dt: float) -> 
 def realisation(
     records: Sequence[Record], stride: int, dt: float, order: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues in continuous time, (order,), and their shapes, (channel, order).
+    """Stochastic subspace identification of a linear law, by canonical correlations.
 
-    Outputs are scaled to unit variance, and lags are multiples of `stride` samples.
+    From correlations of the outputs y, scaled to unit variance, at lags that are
+    multiples of `stride` samples of `dt` seconds: eigenvalues of the transition in
+    continuous time, shape (order,), and their shapes, (channel, order). Source: Van
+    Overschee and De Moor, Subspace identification for linear systems (1996), chapter 3.
+
+    Raises
+    ------
+    ValueError
+        If the longest record is shorter than two main periods.
+
+    Examples
+    --------
+    An oscillator of 2 rad/s with a damping ratio of 5 %, driven by white noise:
+
+    >>> from scipy.signal import dlsim, dlti
+    >>> dt, rate = 0.1, 2 * (-0.05 + 1j * np.sqrt(1 - 0.05**2))
+    >>> z = np.exp(rate * dt)
+    >>> noise = np.random.default_rng(0).standard_normal(50_000)
+    >>> _, y = dlsim(dlti([1, 0], [1, -2 * z.real, abs(z) ** 2], dt=dt), noise)
+    >>> record = Record(y, np.zeros((1, 1)), np.zeros(1, dtype=bool))
+    >>> rates, _ = realisation([record], 5, dt, 2)
+    >>> ratio = -rates.real / np.abs(rates)
+    >>> print(np.abs(rates).round(1), np.abs(ratio - 0.05).max() < 0.01)
+    [2. 2.] True
     """
     whole = np.concatenate([r.y for r in records])
     mean, std = np.nanmean(whole, axis=0), np.nanstd(whole, axis=0)

@@ -369,7 +369,7 @@ def _lj(f: sp.Expr, system: System, noise: sp.Matrix, j: int) -> sp.Expr:
 
 
 def check_noise(system: System) -> None:
-    """Refuse noise that is neither additive nor diagonal: it would need Lévy areas."""
+    """NoiseError unless noise is additive or diagonal: other needs Lévy areas."""
     noise = sp.zeros(system.dof, system.wiener_processes).col_join(system.diffusion)
     for j, other in itertools.permutations(range(noise.cols), 2):
         changes = (_lj(entry, system, noise, j) for entry in noise.col(other))

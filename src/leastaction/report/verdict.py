@@ -104,7 +104,8 @@ def factor_band(target: Mapping, printed: float) -> tuple[float, float]:
 def keeps(target: Mapping, corrected: float, summary: tuple) -> bool:
     """Whether (median, 5th, 95th percentile) keep a limit, as in the head of this file.
 
-    Percentiles that are NaN (a count, a single number) are left out.
+    Percentiles that are NaN (a count, a single number) are left out. ValueError for a
+    limit of an unknown kind.
     """
     median, low, high = summary
     if np.isnan(median):

@@ -86,6 +86,14 @@ def sparse_null_vector(gram: np.ndarray, tolerance: float) -> tuple[np.ndarray, 
 
     Entries below `tolerance` times the largest are set to zero. Returns coefficients of
     the unscaled columns, and the smallest eigenvalue left: what does not cancel.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).standard_normal((100, 3))
+    >>> columns = np.column_stack([x, x[:, 0] - 2 * x[:, 1]])
+    >>> vector, left = sparse_null_vector(columns.T @ columns, 1e-6)
+    >>> print((vector / vector[0]).round(6) + 0.0, left < 1e-12)
+    [ 1. -2.  0. -1.] True
     """
     length = np.sqrt(np.diag(gram))
     active = np.flatnonzero(length > 0)

@@ -420,7 +420,7 @@ def best_start(
     starts: Sequence[np.ndarray],
     inertia: np.ndarray,
 ) -> Fit:
-    """Fit of the best of several Lagrangians."""
+    """Best fit from several Lagrangians; ValueError if none has a kinetic energy."""
     fits = [
         refit(positions, start_states(positions, segments, c), c, inertia, most=8)
         for c in starts

@@ -133,7 +133,15 @@ def sparse_relation(
 
     From R of Θ = Q R: c with Θ c ≈ 0 and c = 1 at `left`. Of columns of `unit` length
     the `threshold` is a share of the left-hand side whatever the units; `solved` keeps
-    what was solved before. Columns `left_only` are on no right-hand side.
+    what was solved before. Columns `left_only` are on no right-hand side. Source:
+    Kaheman, Kutz, Brunton, SINDy-PI (2020).
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).standard_normal((100, 2))
+    >>> theta = np.column_stack([2 * x[:, 0], x])
+    >>> sparse_relation(theta, 0, 0.1, {}).round(6)
+    array([ 1., -2.,  0.])
     """
     length = np.linalg.norm(factor, axis=0) if unit else np.ones(factor.shape[1])
     length = np.where(length > 0, length, 1.0)
@@ -168,7 +176,8 @@ def held_out_error(
     The acceleration follows from the equation with everything else as measured. The
     bound is in favour of the method: the published one has none and lets a vanishing
     denominator spoil the mean. Of an acceleration that does not vary, every error is
-    the largest.
+    the largest. `values` of the candidates and their `slope`, the derivatives by q̈,
+    have the shape (sample, term), `qddot` (sample,).
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         error = (values @ coefficients) / (slope @ coefficients)
