@@ -119,8 +119,11 @@ def _describe(options) -> int:
 
 def _learn(options) -> int:
     from leastaction.core.files import save_figure, save_text
+    from leastaction.recordings.error import RecordingError
     from leastaction.recordings.learn import learn
 
+    if options.out.is_file():
+        raise RecordingError(f"--out {options.out} is a file; name a folder")
     options.out.mkdir(parents=True, exist_ok=True)
     logging.getLogger("matplotlib").setLevel(logging.WARNING)
     law = learn(
