@@ -174,6 +174,12 @@ TABLES = {
         rig() | {"excitation": "random"},
         ["no random force", "Leave `excitation` out"],
     ),
+    "a force that is not random": (
+        each(lambda t, x: (1 + 0.8 * np.sin(1.8 * t)) * np.cos(11 * t)),
+        None,
+        rig() | {"excitation": "random"},
+        ["not random", "under `inputs`"],
+    ),
     "dead input": (
         *with_column(lambda t, x: 0 * x, "torque"),
         rig(inputs={"theta": {"column": "torque", "unit": "N m"}}),

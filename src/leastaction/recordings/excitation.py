@@ -177,12 +177,18 @@ def refuse_excitation(
             "`accept: [excitation]` if you know better",
         )
     if random and not rough and (free or smooth and windows < FEWEST_WINDOWS):
+        seen, remedy = (
+            "no random force is seen",
+            "Leave `excitation` out, record longer",
+        )
+        if driven:
+            seen, remedy = "the force that acts is not random", "Name it under `inputs`"
         raise RecordingError(
             where,
-            told + ": no random force is seen",
-            "energy that goes up and down as the force has it",
-            "Leave `excitation` out, record longer than the motion takes to decay, or "
-            "write `accept: [excitation]`",
+            f"{told}: {seen}",
+            "energy that goes up and down, and velocities as rough as white forces "
+            "make them",
+            f"{remedy}, or write `accept: [excitation]` if you know better",
         )
 
 

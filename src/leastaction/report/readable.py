@@ -274,7 +274,7 @@ def extremes(values: Mapping[str, float]) -> str:
     """
     finite = {name: value for name, value in values.items() if np.isfinite(value)}
     ends = sorted(finite, key=finite.__getitem__)
-    shown = {n: percent_text(v) if v < 10 else "over 1000 %" for n, v in finite.items()}
+    shown = {n: percent_text(v) for n, v in finite.items()}
     ends = [f"{shown[name]} ({name})" for name in ends[:1] + ends[1:][-1:]]
     return " to ".join(ends) or "no finite amount"
 
@@ -286,9 +286,11 @@ def divergence(values: Mapping[str, float]) -> str:
 
 
 def percent_text(value: float) -> str:
-    """Text of a share in per cent, ``0.12 %``, ``34 %``."""
+    """Text of a share in per cent, ``0.12 %``, ``34 %``, at most ``over 1000 %``."""
     if not np.isfinite(value):
         return "not finite"
+    if value >= 10:
+        return "over 1000 %"
     value = 100 * value
     shown = f"{value:.0f}" if value >= 10 else f"{value:#.2g}"
     return f"{shown} %"
