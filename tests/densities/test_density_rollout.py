@@ -39,6 +39,15 @@ def test_a_wrong_model_is_told_from_the_truth(wrong):
     assert float(wrong["total_variation"][0, 0]) > 0.1
 
 
+def test_what_lies_outside_the_cells_counts():
+    """Gaussians of standard deviations 5 and 1 in the plane, two thirds outside."""
+    truth = oscillator(c=0.02)
+    far = rolled_out(truth, identified(exact(), "recommended"), burn_in=200.0)
+    square = 2 * 25 / 24 * np.log(25)  # of the circle on which both are equal
+    distance = np.exp(-square / 50) - np.exp(-square / 2)
+    assert float(far["total_variation"][0, 0]) == pytest.approx(distance, abs=0.08)
+
+
 def test_the_residual_map_is_standard_normal_for_the_truth_alone(rollout, wrong):
     score = rollout["residual_score"].values
     score = score[np.isfinite(score)]

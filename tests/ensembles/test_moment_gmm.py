@@ -62,12 +62,14 @@ def test_a_law_outside_the_library_is_told_by_j():
         "lagrangian": [{"polynomial": {"of": ["x", "xdot"], "degree": 2}}],
     }
     paths = observe(truth, trajectories=10, steps=1000)
-    found = recommended(paths, library, degree=4, max_terms=2)
-    assert found.lagrangian.diagnostics["j_p_value"][0] < 1e-6
+    wrong = recommended(paths, library, degree=4, max_terms=2)
+    assert wrong.lagrangian.diagnostics["j_p_value"][0] < 1e-6
     library["lagrangian"].append({"terms": ["x**4"]})
     found = recommended(paths, library, degree=4, max_terms=2)
     assert found.support == {"x**2", "xdot**2", "x**4"}
     assert found.lagrangian.diagnostics["j_p_value"][0] > 1e-4
+    degrees = [m.lagrangian.diagnostics["j_degrees"][0] for m in (wrong, found)]
+    assert degrees[0] - degrees[1] == len(found.support) - len(wrong.support) > 0
 
 
 @pytest.mark.parametrize("sigma", [1e-3, 0.1, 1.0, 2.0])
