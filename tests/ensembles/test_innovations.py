@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 import xarray as xr
 
 import leastaction as la
+from leastaction.core.euler_lagrange import symbols
+from leastaction.core.expressions import symbol
 from leastaction.core.library import Library
 from leastaction.core.recipe import Recipe, recommended
 from leastaction.ensembles import kalman_filter
@@ -273,6 +276,26 @@ def test_a_term_that_is_certain_leaves_for_a_higher_maximum():
     found = search.elsewhere(fit)
     assert found.structure.columns == (2, 3) and found.value > fit.value + 20
     assert search.elsewhere(found) is None
+
+
+def test_the_second_order_is_half_the_curvature_of_the_acceleration():
+    """Σ P_st ∂²a/∂s∂t / 2 of a = F/M, with a mass that depends on the position."""
+    terms = ["xdot**2", "x**2*xdot**2", "x**4"]
+    library = {"reference": "xdot**2/2", "lagrangian": [{"terms": terms}]}
+    library["dissipation"] = [{"terms": ["xdot**4"]}]
+    (mass, force), _, (curvature,) = kalman_filter.derivatives(
+        Library.from_config(library, ["x"])
+    )
+    state, a = symbols(["x", "xdot"]), force / mass
+    P = sp.Matrix(2, 2, lambda s, t: symbol(f"covariance_{max(s, t)}_{min(s, t)}"))
+    expected = mass * (P * sp.hessian(a, state)).trace() / 2
+    found = {symbol(kalman_filter.FOUND.format(0)): a} | {
+        symbol(kalman_filter.SLOPE.format(0, i)): a.diff(s) for i, s in enumerate(state)
+    }
+    names = sorted(expected.free_symbols, key=str)
+    numbers = {name: 0.3 + 0.17 * i for i, name in enumerate(names)}
+    values = [float(e.subs(found).subs(numbers)) for e in (curvature, expected)]
+    assert values[0] == pytest.approx(values[1], rel=1e-12)
 
 
 def test_a_band_beside_a_tone_gives_the_law():

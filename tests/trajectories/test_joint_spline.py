@@ -139,3 +139,12 @@ def test_what_is_missing_is_said(truth):
     short = recording(*truth).isel(time=slice(0, 15))
     with pytest.raises(ValueError, match="have 15 samples"):
         method.differentiate(short, SPLINE, {})
+
+
+def test_a_dearer_degree_of_freedom_makes_a_smoother_spline(rng):
+    time = 0.01 * np.arange(400)
+    noisy = np.sin(3 * time) + 0.05 * rng.standard_normal((5, 400))
+    penalties = [
+        joint_spline([noisy], [0], 0.01, 4.0, inflation)[2] for inflation in (1.0, 3.0)
+    ]
+    assert (penalties[1] > penalties[0]).all()

@@ -8,6 +8,7 @@ from pendulum import DAMPED, INERTIA, TRUTH, positions
 
 from leastaction.trajectories.multiple_shooting import fit_jointly, split, start_states
 from leastaction.trajectories.shooting import (
+    Quadratic,
     best_start,
     criterion,
     quadratic,
@@ -83,3 +84,11 @@ def test_the_best_start_is_taken():
 def test_the_reference_is_the_strongest_inertial_term():
     c = np.array([0.5, 9.81, 0, -0.9, 0, 0, 0])
     assert list(references(c, INERTIA)) == [3, 0]
+
+
+def test_a_term_that_gains_less_than_its_price_is_left_out():
+    """Gains of 100 and 16 in χ²; a term costs 30."""
+    model = Quadratic(np.eye(3), np.array([0.0, 10.0, 4.0]), np.array([1.0, 0, 0]))
+    found = model.best_subsets(0, np.arange(3), largest=2, best=2)
+    assert [columns for _, columns, _ in found] == [(1,), (1, 2)]
+    np.testing.assert_allclose([change for change, *_ in found], [30 - 100, 60 - 116])
