@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from motions import LIBRARY, SPLINE, pendulum, recording
 
 from leastaction.core.contracts import check
@@ -66,3 +67,15 @@ def test_samples_next_to_a_jump_of_friction_are_left_out(smooth):
     assert (speed.min() > 0.02) == smooth
     plain = assembled(observations, smooth=smooth)
     assert (plain["samples"] > found["samples"]).item() == smooth
+
+
+def test_samples_that_friction_may_hold_are_left_out():
+    """A velocity that keeps its sign, below a twentieth of its rms at the end."""
+    library = {**LIBRARY, "dissipation": [{"terms": ["abs(thdot)"]}]}
+    equations = library_equations(Library.from_config(library, ["th"]))
+    rate = np.linspace(1.0, 1e-3, 200).reshape(1, 200, 1)
+    resolution = xr.Dataset({"resolution": (("replicate", "run", "dof"), [[[1.0]]])})
+    clear = method.clear_of_switches(equations, 0 * rate, rate, resolution)
+    held = rate[..., 0] < 0.05 * np.sqrt((rate**2).mean())
+    assert 0 < held.sum() < 10
+    np.testing.assert_array_equal(clear, ~held)

@@ -50,6 +50,20 @@ def test_it_converges_to_the_lasso(rng):
     assert (np.abs(slope[~active]) <= 0.5 + 1e-9).all()
 
 
+def test_steps_have_the_momentum_of_the_formula(rng):
+    gram, moment, _ = problem(rng)
+    rate = 0.5 / np.linalg.eigvalsh(gram)[-1]
+    stage = {"rate": rate, "penalty": np.zeros(8), "free": False}
+    settings = {"epochs": 1, "steps_per_epoch": 6}
+    found, epochs = descend_residual(gram, moment, np.zeros(8), stage, settings)
+    before = present = np.zeros(8)
+    for i in range(1, 7):
+        ahead = present + (i - 1) / (i + 2) * (present - before)
+        before, present = present, ahead - rate * (gram @ ahead - moment)
+    assert epochs == 1
+    np.testing.assert_allclose(found, present, rtol=1e-12)
+
+
 def test_the_lasso_is_that_of_another_solver(rng):
     gram, moment, _ = problem(rng)
     halves = np.concatenate([np.eye(8), -np.eye(8)], axis=1)
