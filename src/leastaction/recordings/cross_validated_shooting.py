@@ -32,6 +32,7 @@ from leastaction.recordings.error_bars import (
     MISFIT_OF_LOST_WINDOWS,
     level_of,
     settled,
+    with_biasing_friction,
     without_doubtful,
 )
 from leastaction.recordings.input_dynamics import (
@@ -103,7 +104,8 @@ def identify(
        from row to row where that fits better (:mod:`.input_hold`), and the law sought
        again where it fits much better.
     3. The size is the smallest beyond which no term lowers the error left out by 20 %.
-    4. Terms whose interval holds zero are dropped, unless they are needed.
+    4. Terms whose interval holds zero are dropped, unless they are needed. Friction of
+       a driven motion without which an inertia or a stiffness is biased is kept.
     5. Error bars by the jackknife over blocks, with half the difference between large
        and small amplitudes in quadrature; of a driven motion also that between shorter
        and longer windows, and between an input that lags and one that does not.
@@ -147,7 +149,10 @@ def identify(
         hold = held_or_sampled(climbed[:3], found, dynamics, find)
     found, (kept, present, quadratic), reached = hold.found, hold.law, climbed[3]
     present = settled(kept, without_doubtful(kept, present, found), found)
-    if len(present.support) >= settings["largest"]:
+    most = settings["largest"]
+    present = with_biasing_friction(kept, present, found, most)
+    present = settled(kept, present, found)
+    if len(present.support) >= most:
         log.warning(
             "the law has %d terms, as many as `largest` of identify allows; more may "
             "be needed",
