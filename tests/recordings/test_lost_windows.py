@@ -85,6 +85,21 @@ def test_a_lag_is_the_same_in_a_law_of_windows_that_chaos_loses(motion, periods)
     np.testing.assert_allclose(lag.values, -3 * DT, atol=0.05 * DT)
 
 
+@pytest.mark.parametrize("late", [0, 2])
+def test_a_lag_is_seen_through_the_noise_of_short_windows(motion, late):
+    """Four fifths of the error are noise, which no lag lowers."""
+    whole, found = driven(motion, late)
+    kept, segments = level_of(whole, found, 0.05 * PERIOD, None)
+    present = SimpleNamespace(fit=SimpleNamespace(segments=segments, c=TRUTH))
+    law = fitted(kept, segments, TRUTH)
+    error = law.left_out.block_errors(law.support, []).sum()
+    assert 1.0 <= error / kept.noise + 0.03 <= (1.3 if late else 1.06)
+    unknowns = [Unknown("lag", (0,), False)]
+    lag = input_dynamics(kept, present, found, unknowns, np.zeros(1))
+    assert lag.seen.all() == (late > 0)
+    np.testing.assert_allclose(lag.values, -late * DT, atol=0.1 * DT)
+
+
 def test_windows_begin_where_forces_are_seen_beyond_the_noise(motion):
     """The louder, the longer; windows that are left stay as they are."""
     found = driven(motion)[1]

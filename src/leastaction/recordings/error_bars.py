@@ -50,6 +50,7 @@ def level_of(
     before = None if present is None else present.fit.segments
     segments, trajectory = windows(found, duration, before)
     positions, noise = weighted(found, duration)
+    noise *= 1 - 2 * len(segments) / segments.length.sum()  # states are fitted to it
     problem = replace(
         whole, positions=positions, blocks=blocks(segments, trajectory), noise=noise
     )

@@ -18,6 +18,7 @@ from leastaction.recordings.inputs import (
 )
 from leastaction.recordings.leave_one_out import (
     ERROR_RATIO_OF_TERM,
+    MISFIT_OF_CHANCE,
     Candidate,
     Problem,
     fitted,
@@ -156,8 +157,8 @@ class InputDynamics:
     std: np.ndarray  # of them, s
     change: np.ndarray  # of the coefficients with them
     # Which of them belong into the law: asked for; or more than one row with 95 %
-    # confidence, with an error left out that is lower as a term must make it. What is
-    # less is how an input is held from row to row.
+    # confidence, with an error left out, beyond the noise, that is lower as a term must
+    # make it. What is less is how an input is held from row to row.
     seen: np.ndarray
 
 
@@ -194,8 +195,7 @@ def input_dynamics(
     rows = along @ best[0]
     hold = [found.inputs.hold[list(unknown.coordinates)].max() for unknown in unknowns]
     std, least = _spread(best[1], along, np.array(hold))
-    own = np.nan_to_num(laws.errors(np.zeros(len(rows))).sum(), nan=np.inf)
-    better = laws.errors(rows).sum() < ERROR_RATIO_OF_TERM * own
+    better = laws.beyond(rows) < ERROR_RATIO_OF_TERM * laws.beyond(np.zeros(len(rows)))
     asked = np.array([unknown.asked for unknown in unknowns])
     seen = asked | ((np.abs(rows) > least) & better)
     change = laws.coefficients(rows) - laws.coefficients(start / row)
@@ -238,6 +238,14 @@ class _Laws:
         if law is None:
             return np.full(self.problem.blocks.max() + 1, np.nan)
         return law.left_out.block_errors(law.support, self.problem.fixed(law.fit.c))
+
+    def beyond(self, rows: np.ndarray) -> float:
+        """Error left out beyond the noise, which no lag lowers; at least that of chance.
+
+        Infinite if the law does not follow.
+        """
+        error = self.errors(rows).sum() - self.problem.noise
+        return float(np.nan_to_num(np.maximum(error, 0.0), nan=np.inf) + MISFIT_OF_CHANCE)
 
 
 def _spread(
