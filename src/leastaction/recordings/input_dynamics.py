@@ -240,12 +240,12 @@ class _Laws:
         return law.left_out.block_errors(law.support, self.problem.fixed(law.fit.c))
 
     def beyond(self, rows: np.ndarray) -> float:
-        """Error left out beyond the noise, which no lag lowers; at least that of chance.
+        """Error left out beyond the noise, which no lag lowers, and that of chance.
 
         Infinite if the law does not follow.
         """
-        error = self.errors(rows).sum() - self.problem.noise
-        return float(np.nan_to_num(np.maximum(error, 0.0), nan=np.inf) + MISFIT_OF_CHANCE)
+        beyond = np.maximum(self.errors(rows).sum() - self.problem.noise, 0.0)
+        return float(np.nan_to_num(beyond, nan=np.inf) + MISFIT_OF_CHANCE)
 
 
 def _spread(
