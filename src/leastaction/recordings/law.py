@@ -38,7 +38,7 @@ FOUND, RESERVED, NONE = "found", "found, with reservations", "no law found"
 
 
 class Law(IdentifiedModel):
-    """Lagrangian, damping and volatility of a recording, with what to believe of them.
+    """Lagrangian, Rayleigh function and volatility of a recording, with a verdict.
 
     ``print(law)`` and a notebook show it as ``law.md`` does.
 

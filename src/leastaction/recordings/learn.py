@@ -88,7 +88,7 @@ def learn(
     held_out
         Trajectories that only the prediction sees; one in four if None.
     accept
-        Refusals that you know better, such as ``["turns"]``.
+        Refusals to pass over, as their messages name them, such as ``["turns"]``.
     recipe
         Settings of the recipe that differ, ``{"identify": {"largest": 8}}``.
     title
