@@ -46,6 +46,13 @@ def test_a_failure_is_written_beside_the_path():
     assert "none failed" in written(draw("shadow_path", [panel()], COARSE))
 
 
+def test_the_finding_says_which_motion_failed():
+    rollouts = {"recommended": rollout(done=7)}
+    said = finding("shadow_path", [panel({"recommended": model()}, rollouts)])
+    assert said.endswith("recommended estimator, which fails after 7 steps.")
+    assert "fails" not in finding("shadow_path", [panel()])
+
+
 def test_starts_that_failed_are_counted():
     found = rollout()
     found["horizon_error"][0, :4] = np.nan

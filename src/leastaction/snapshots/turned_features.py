@@ -116,11 +116,11 @@ class TurnedFeatures(WeightSpace):
 
     def _chain(
         self, states: np.ndarray, order: int
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    ) -> Iterator[tuple[list[np.ndarray], np.ndarray]]:
         """Terms of the chain rule, one for each multi-index α of the inputs x.
 
-        ∂^α of all features, (function, sample), and (x − x₀)^α/α! of the inputs about
-        each state, as partial derivatives by (q, q̇), (index, sample).
+        Factors of ∂^α of the features, and the partial derivatives of (x − x₀)^α/α! by
+        (q, q̇) at x = x₀, (index, sample).
         """
         s, inputs = self.turned(states, order), []
         for row in self.inputs:  # s[1] is zero
@@ -138,19 +138,22 @@ class TurnedFeatures(WeightSpace):
             powers = [axes.count(i) for i in range(len(inputs))]
             share = scale / prod(factorial(k) for k in powers)
             entries = [table[k] for table, k in zip(tables, powers, strict=True)]
-            yield self._products(entries), products[axes].coefficients * share
+            yield entries, products[axes].coefficients * share
 
     def partial(self, state: np.ndarray, *axes: int) -> np.ndarray:
         """Partial derivatives of all features, shape (sample, feature)."""
         row = factors(2 * self.dof, len(axes)).index(tuple(sorted(axes)))
-        return sum(found * by[row] for found, by in self._chain(state, len(axes))).T
+        chain = self._chain(state, len(axes))
+        used = ((entries, by[row]) for entries, by in chain if by[row].any())
+        none = np.zeros((self.size, len(state)))
+        return sum((self._products(some) * by for some, by in used), none).T
 
     def derivatives(
         self, states: np.ndarray, coefficients: np.ndarray, order: int
     ) -> np.ndarray:
         """As :meth:`.Basis.derivatives`."""
         chain = self._chain(states, order)
-        return sum((coefficients @ found) * by for found, by in chain)
+        return sum((coefficients @ self._products(some)) * by for some, by in chain)
 
     def jet(self, coefficients: np.ndarray) -> tuple[str, np.ndarray, ...]:
         """Gradient and Hessian; the arrays are those of s, p and B."""

@@ -85,6 +85,19 @@ def shadow_path(panels: Sequence[Panel], settings: Mapping) -> Figure:
     return figure
 
 
+def finding(panels: Sequence[Panel]) -> str:
+    """Largest error of a position along the long rollout, and which motions failed."""
+    said = []
+    for panel, one in ((p, one) for p in panels for one in learned(p).values()):
+        unit = panel.coordinate_unit(panel.truth.coordinates[0])
+        error = plain_scientific(float(one.at_main("position_error")[0]))
+        text = f"{error} {unit} with {name_of(one)}"
+        if one.failed:
+            text += f", which fails after {int(one.at_main('steps_done')[0])} steps"
+        said.append(text)
+    return f"Largest error of a position: {'; '.join(said)}."
+
+
 def _coordinate(left: Axes, right: Axes, found, name: str, settings: Mapping) -> None:
     beginning = slice(FIRST_SAMPLES)
     for one in found.values():
