@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 import yaml
 from recorded import ROOT, identified
-from scipy.signal import cont2discrete, dlsim, lfilter
+from scipy.signal import cont2discrete, dlsim, lfilter, lsim
 from scipy.stats import ttest_1samp
 from sympy import lambdify
 
@@ -27,7 +27,7 @@ from leastaction.recordings.error import RecordingError
 from leastaction.recordings.error_bars import absent_term, halves_of
 from leastaction.recordings.input_dynamics import InputDynamics, Unknown
 from leastaction.recordings.input_hold import held_or_sampled
-from leastaction.recordings.inputs import Inputs
+from leastaction.recordings.inputs import Inputs, is_held
 from leastaction.recordings.leave_one_out import (
     ERROR_RATIO_OF_TERM,
     PRICE_OF_GAIN,
@@ -38,6 +38,7 @@ from leastaction.recordings.measured_rollout import force_error
 from leastaction.recordings.recorded_library import stribeck_losses
 from leastaction.recordings.remarks import AMPLITUDE_PER_MISFIT, is_lost
 from leastaction.recordings.stand_in import recorded_table
+from leastaction.recordings.windows import Recording
 from leastaction.trajectories.multiple_shooting import Positions, Segments
 from leastaction.trajectories.variational_equations import variational_equations
 
@@ -253,6 +254,62 @@ def test_the_double_of_an_angle_costs_more_than_the_angle():
     assert [price[name] for name in names] == [1.0, 1.25, 2.0, 2.5]
 
 
+def recorded_rows(force, q, length=10):
+    """Rows of trajectories of equal length, with a force or none."""
+    parts = [slice(a, a + length) for a in range(0, len(q), length)]
+    about = SimpleNamespace(q=q), parts, [], 1.0, np.ones((len(parts), 1)), None
+    inputs = None if force is None else SimpleNamespace(recorded=force)
+    return Recording(*about, np.arange(len(q)), 1, inputs)
+
+
+@pytest.mark.parametrize(("driven", "alone"), [(8, True), (2, True), (1, False)])
+def test_trajectories_are_left_out_where_others_tell_the_scale(driven, alone):
+    force = np.where(np.arange(80) < 10 * driven, 1.0, 0.01)[:, None]
+    assert recorded_rows(force, np.ones((80, 1))).by_trajectory is alone
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+def test_free_swings_beside_a_driven_run_belong_to_its_law(noise):
+    """The scale is that of one run in five; the noise of the others is no force."""
+    rng, time = np.random.default_rng(5), np.arange(0, 15, 0.01)
+    system, runs = (np.array([[0, 1], [-40, -0.3]]), [[0], [0.5]], [[1, 0]], 0), []
+    for amplitude in (0.0, 0.2, 0.3, 0.4, 0.5, 0.6):
+        force = np.zeros(len(time)) if amplitude else 9 * np.sin(7 * time)
+        x = lsim(system, force, time, [amplitude, 0])[1]
+        force = force + noise * rng.standard_normal(len(time))
+        x = x + 2e-4 * rng.standard_normal(len(time))
+        runs.append((force, x))
+    forces, motions = zip(*runs, strict=True)
+    found = leastaction.learn(
+        {"x": list(motions), "force": list(forces)},
+        time=time,
+        coordinates={"x": "m"},
+        inputs={"x": "force [N]"},
+        held_out=[3],
+        progress=False,
+    )
+    assert found.verdict == "found"
+    assert "Without an input" in str(found)
+    for name, true in (("xdot**2", 1.0), ("x**2", -40.0)):
+        off, width = abs(found.coefficient(name) - true), 0.03 * abs(true)
+        error = next(std for _, term, _, std in found.terms() if term == name)
+        assert off < found.interval_factor * error < width
+
+
+@pytest.mark.parametrize(
+    ("values", "held"),
+    [
+        (np.repeat([1.0, -1.0, 2.0, 0.0, 3.0], 20), True),
+        (np.repeat([0.0, 1.0, 0.0, 1.0, 0.0, 0.0], 20), True),
+        (np.append(np.zeros(900), np.sin(np.arange(100))), False),
+        (np.maximum(np.sin(np.arange(1000) / 20) - 0.9, 0.0), False),
+        (np.zeros(50), False),
+    ],
+)
+def test_where_an_input_rests_it_is_not_held(values, held):
+    assert is_held(values) is held
+
+
 @pytest.mark.parametrize("free", [[], [0, 1, 2, 3], [6], [2, 5, 7]])
 def test_free_swings_stand_in_both_halves_of_the_blocks(free):
     """A half of free swings alone does not know the scale of a driven law."""
@@ -260,13 +317,8 @@ def test_free_swings_stand_in_both_halves_of_the_blocks(free):
     loud = np.repeat(np.arange(8.0, 0.0, -1.0), 10)
     force = np.random.default_rng(3).standard_normal((80, 1))
     force[rows[free]] *= 0.01
-    inputs = SimpleNamespace(recorded=force) if free else None
-    found = SimpleNamespace(
-        positions=SimpleNamespace(q=(loud * np.cos(np.arange(80)))[:, None]),
-        amplitude=np.ones((8, 1)),
-        inputs=inputs,
-        rows=np.arange(80),
-    )
+    q = (loud * np.cos(np.arange(80)))[:, None]
+    found = recorded_rows(force if free else None, q)
     segments = SimpleNamespace(first=rows[:, 0], length=np.full(8, 10))
     present = SimpleNamespace(fit=SimpleNamespace(segments=segments))
     large, small = halves_of(SimpleNamespace(blocks=np.arange(8)), present, found)

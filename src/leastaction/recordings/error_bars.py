@@ -14,6 +14,7 @@ from leastaction.recordings.leave_one_out import (
     linearised,
 )
 from leastaction.recordings.windows import (
+    INPUT_OF_FREE_MOTION,
     LEAST_SAMPLES_OF_WINDOW,
     Recording,
     blocks,
@@ -39,8 +40,6 @@ CONFIDENCE = 0.95
 MISFIT_OF_LOST_WINDOWS = 8.0
 # Main periods of a window that inputs are told apart in, at most.
 LONGEST_PART_OF_PERIOD = 0.5
-# Rms input of a block, over that of all, below which its motion is free.
-INPUT_OF_FREE_MOTION = 0.1
 
 
 def level_of(
@@ -52,7 +51,10 @@ def level_of(
     positions, noise = weighted(found, duration)
     noise *= 1 - 2 * len(segments) / segments.length.sum()  # states are fitted to it
     problem = replace(
-        whole, positions=positions, blocks=blocks(segments, trajectory), noise=noise
+        whole,
+        positions=positions,
+        blocks=blocks(found, segments, trajectory),
+        noise=noise,
     )
     return problem, segments
 
@@ -161,13 +163,10 @@ def halves_of(
     """
     segments, q = present.fit.segments, found.positions.q
     scale = np.maximum(found.amplitude.max(axis=0), 1e-300)
-    force = np.ones((len(q), 1))
-    if found.inputs is not None:
-        force = found.inputs.recorded[found.rows]
-    force = force / np.maximum(np.sqrt((force**2).mean(axis=0)), 1e-300)
+    power = found.input_power
     ends = np.transpose([segments.first, segments.first + segments.length])
     size = np.array([np.mean(np.ptp(q[a:b], axis=0) / scale) for a, b in ends])
-    square = np.array([np.mean(force[a:b] ** 2) for a, b in ends])
+    square = np.array([power[a:b].mean() for a, b in ends])
     every = [problem.blocks == s for s in range(problem.blocks.max() + 1)]
     order = np.argsort([-size[mine].mean() for mine in every])
     free = np.array([square[every[s]].mean() < INPUT_OF_FREE_MOTION**2 for s in order])

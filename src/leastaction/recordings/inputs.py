@@ -184,6 +184,14 @@ def _first_order(values: np.ndarray, constant: float) -> np.ndarray:
 
 
 def is_held(values: np.ndarray) -> bool:
-    """Whether an input stays where it is between its steps."""
-    repeated = (np.diff(values) == 0).mean() > REPEATED_SHARE_OF_HELD_INPUT
-    return bool(repeated and values.any())
+    """Whether an input stays where it is between its steps.
+
+    Its most frequent value has no say: free swings have none, and nor has a hammer
+    between two blows.
+    """
+    levels, counts = np.unique(values, return_counts=True)
+    moves = values != levels[counts.argmax()]
+    moves = moves[1:] | moves[:-1]
+    if not moves.any():
+        return False
+    return bool((np.diff(values) == 0)[moves].mean() > REPEATED_SHARE_OF_HELD_INPUT)

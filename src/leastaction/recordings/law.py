@@ -395,6 +395,8 @@ def _validation(rollout: xr.Dataset) -> list[str]:
         for name, share in zip(names, force_errors(rollout), strict=True)
         if np.isfinite(share)
     )
+    if not shares:
+        return [*lines, "Without an input, held-out motion has no force error."]
     return [
         *lines,
         f"Force error: {shares}. This is the force that the law misses, rms over "

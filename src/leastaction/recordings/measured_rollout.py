@@ -12,6 +12,7 @@ from leastaction.core.expressions import parse
 from leastaction.recordings.candidates import smooth_friction
 from leastaction.recordings.contracts import CONTRACTS, held_out, pieces
 from leastaction.recordings.inputs import inputs_of
+from leastaction.recordings.windows import INPUT_OF_FREE_MOTION
 from leastaction.trajectories.multiple_shooting import (
     Positions,
     Segments,
@@ -52,6 +53,7 @@ def predict(
     check(observations, "measurements")
     check(model, "model")
     seen = not observations["held_out"].values.any()
+    every = observations
     if not seen:
         observations = held_out(observations)
     law = _Law(observations, model)
@@ -67,7 +69,11 @@ def predict(
         stored.append((observations["q"].values[0][part], path, band, residual))
     about = {"start": start, "learned_from": int(seen), "period": period}
     about |= {"force_window": window}
-    shares = {"force_error": law.shares(forces)} if forces else {}
+    shares = {}
+    if forces:
+        loud, usual = (_rms(each["input"].values[0]) for each in (observations, every))
+        driven = loud > INPUT_OF_FREE_MOTION * usual
+        shares["force_error"] = np.where(driven, _share(forces), np.nan)
     return _dataset(observations, stored, shares, about)
 
 
@@ -155,15 +161,6 @@ class _Law:
         c = np.insert(self.c, zeros, 0.0)
         return force_error(positions, c, self.constants, window)
 
-    def shares(self, forces: list) -> np.ndarray:
-        """Rms of missing forces over that of recorded ones; NaN if none is recorded."""
-        missing, recorded = (
-            np.sqrt(np.mean(np.concatenate(part) ** 2, axis=0))
-            for part in zip(*forces, strict=True)
-        )
-        driven = self.inputs.recorded.any(axis=0)
-        return np.where(driven, missing / np.where(driven, recorded, 1.0), np.nan)
-
     def _path(self, positions: Positions, rows: int, c) -> np.ndarray:
         begun = self._started(positions, rows, c)
         whole = Segments(begun.first, np.array([len(positions.q)]), begun.state)
@@ -178,6 +175,18 @@ class _Law:
         paths = positions.rollout(windows, self.c, int(windows.length.max()))
         fitted = [path[:n] for path, n in zip(paths, windows.length, strict=True)]
         return positions.q - np.concatenate(fitted)
+
+
+def _rms(values: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.mean(values**2, axis=0))
+
+
+def _share(forces: list) -> np.ndarray:
+    """Rms of missing forces over that of recorded ones."""
+    missing, recorded = (
+        _rms(np.concatenate(part)) for part in zip(*forces, strict=True)
+    )
+    return missing / np.where(recorded, recorded, np.nan)
 
 
 def _dataset(observations, stored, forces: dict, about: dict) -> xr.Dataset:

@@ -20,6 +20,9 @@ MOST_SAMPLES = 24000
 # Trajectories that are left out one by one, if there are so many; otherwise stretches.
 LEAST_TRAJECTORIES_AS_BLOCKS = 4
 LEAST_BLOCKS = 6
+# Rms input, over that of all data, below which a motion is free, and trajectories with
+# more, of which one can be left out: without any nothing gives a driven law its scale.
+INPUT_OF_FREE_MOTION, LEAST_DRIVEN_TRAJECTORIES = 0.1, 2
 # Main periods of a stretch.
 PERIODS_OF_STRETCH = 11
 # The bandwidth is taken to hold this harmonic of the main frequency.
@@ -51,6 +54,23 @@ class Recording:
     rows: np.ndarray  # recorded row of each sample
     thin: int  # recorded rows between two samples
     inputs: Inputs | None = None  # of a driven motion
+
+    @property
+    def input_power(self) -> np.ndarray:
+        """Squared input of every sample, over its mean; one of a free motion."""
+        if self.inputs is None:
+            return np.ones(len(self.rows))
+        square = self.inputs.recorded[self.rows] ** 2
+        each = (square / np.maximum(square.mean(axis=0), 1e-300)).mean(axis=1)
+        return each / max(each.mean(), 1e-300)
+
+    @property
+    def by_trajectory(self) -> bool:
+        """Whether trajectories are left out one by one, rather than stretches."""
+        power = self.input_power
+        pushed = [power[p].mean() > INPUT_OF_FREE_MOTION**2 for p in self.parts]
+        enough = len(self.parts) >= LEAST_TRAJECTORIES_AS_BLOCKS
+        return bool(enough and sum(pushed) >= LEAST_DRIVEN_TRAJECTORIES)
 
     def driven_by(self, inputs: Inputs) -> "Recording":
         """The recording with other inputs."""
@@ -251,20 +271,21 @@ def _smoothed_states(found: Recording, number: int, rows: np.ndarray) -> np.ndar
 
 
 def longest_window(found: Recording) -> float:
-    """Duration, s, of whole trajectories; of stretches if there are less than four."""
+    """Duration, s, of whole trajectories; of stretches if these are left out."""
     lengths = np.array([p.stop - p.start for p in found.parts]) * found.positions.dt
-    if len(lengths) >= LEAST_TRAJECTORIES_AS_BLOCKS:
+    if found.by_trajectory:
         return float(lengths.max())
     return float(lengths.sum() / LEAST_BLOCKS)
 
 
-def blocks(segments: Segments, trajectory: np.ndarray) -> np.ndarray:
+def blocks(found: Recording, segments: Segments, trajectory: np.ndarray) -> np.ndarray:
     """Block of every window: what is left out together.
 
-    Trajectories, if there are four or more; otherwise stretches of them.
+    Trajectories, if there are four or more, two of them driven if any; otherwise
+    stretches of them.
     """
-    count = trajectory.max() + 1
-    if count >= LEAST_TRAJECTORIES_AS_BLOCKS:
+    if found.by_trajectory:
+        count = trajectory.max() + 1
         return trajectory * min(MOST_BLOCKS, count) // count
     wanted = min(MOST_BLOCKS, len(segments))
     return np.arange(len(segments)) * wanted // len(segments)
