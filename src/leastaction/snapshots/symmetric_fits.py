@@ -52,14 +52,16 @@ class SymmetricFits:
         As where they are imposed, features of two degrees more have the symmetries:
         else what decides without noise is which features mend the truncation. NaN where
         two degrees more that mend as much again would mend all that denies the
-        symmetries. `others` are the log odds of those symmetries that L without these
-        has.
+        symmetries, and where polynomials about a far point are all that has them.
+        `others` are the log odds of those symmetries that L without these has.
         """
         basis, without = self.free.basis, self.free.log_evidence + others
         wide = replace(basis, degree=basis.degree + DEGREES_MORE)
         richer = evidence(self.most_probable(symmetries, wide, without + DECISIVE))
         if richer > without or np.isneginf(richer):
             return richer - without
+        if is_far(basis, symmetries) and not self._are_turned(symmetries):
+            return np.nan
         poorer = evidence(self.most_probable(symmetries, basis))
         best = max(richer, poorer)
         return np.nan if richer - poorer > without - best else best - without
@@ -109,6 +111,10 @@ class SymmetricFits:
             if turned is not None:
                 return turned
         return adapted(basis, symmetries)
+
+    def _are_turned(self, symmetries: Sequence[Symmetry]) -> bool:
+        """Whether features of turned states have the symmetries."""
+        return isinstance(self._features(symmetries, self.free.basis), TurnedFeatures)
 
     def _likeliest(
         self,
