@@ -81,9 +81,9 @@ LAGRANGIAN = _variables(
         mass_error [1] mean discrete mass minus 1
         evaluations [1] evaluations of the network
         reversal_log_odds [1] \
-log evidence of time reversal, an L even in qdot
+log evidence of an L even in qdot (time reversal) minus that without
         mirror_log_odds [1] \
-log evidence of a mirror, an L even in the velocity along the rotation
+log evidence of an L even in the velocity along the rotation minus that without
     replicate symmetry dof:
         symmetry_offset [-] b of the generator b + A q of an affine symmetry
     replicate symmetry dof dof_other:
