@@ -55,7 +55,8 @@ def identify(
 
     Settings: `resolution`, the bound of a violation below which a symmetry counts as
     found where no odds can be had; `impose`, whether L is learned again among the
-    Lagrangians that have all symmetries found, with features of up to two degrees more.
+    Lagrangians that have all symmetries found, with features of up to two degrees more,
+    and among those with time reversal and mirrors if odds decide for them.
 
     Raises
     ------

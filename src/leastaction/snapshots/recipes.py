@@ -234,7 +234,8 @@ class NoetherSymmetries(ByEvidence):
     method: Literal["noether_symmetries"] = "noether_symmetries"
     impose: Flag = Field(
         False,
-        description="Whether L is learned again with the symmetries that were found.",
+        description="Whether L is learned again with the symmetries that were found, "
+        "and with time reversal and mirrors if odds decide for them.",
     )
     resolution: Share = Field(
         5e-3,
