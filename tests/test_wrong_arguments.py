@@ -8,7 +8,6 @@ import pytest
 import xarray as xr
 
 import leastaction as la
-from leastaction.__main__ import main
 
 TIME = np.arange(0, 4, 0.01)
 SPRING = la.System("xdot**2/2 - 2*x**2")
@@ -214,14 +213,6 @@ def test_a_file_without_cases_and_a_folder(model, tmp_path):
 def test_a_family_that_is_none():
     with pytest.raises(AttributeError, match="unknown family 'ensemble'; did you mean"):
         _ = la.recipes.ensemble
-
-
-def test_a_folder_of_results_that_is_a_file(tmp_path, capsys):
-    table = tmp_path / "motion.csv"
-    table.write_text("t,x\n0,0\n")
-    how = ["--time", "t", "--coordinate", "x:m", "--out", str(table)]
-    assert main(["learn", str(table), *how]) == 1
-    assert "motion.csv is a file; name a folder" in capsys.readouterr().err
 
 
 def test_objects_are_copied_and_pickled(model):

@@ -473,7 +473,7 @@ def test_the_command_learns(tmp_path):
     assert refused.returncode == 1 and "there is no file" in refused.stderr
     assert "Traceback" not in refused.stderr
     kept = command("learn", "springs.csv", *options, "--out", "rig", folder=tmp_path)
-    assert kept.returncode == 1 and "File exists: 'rig'" in kept.stderr
+    assert kept.returncode == 1 and "--out rig is a file; name a folder" in kept.stderr
     helped = command("--help", folder=tmp_path)
     assert len(helped.stdout.splitlines()) < 40
 
