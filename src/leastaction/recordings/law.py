@@ -374,11 +374,15 @@ def _scale_note(observations: xr.Dataset, terms: Sequence, random: bool) -> str:
     )
 
 
+def _seconds(value: float) -> str:
+    return f"{value:.2g} s" if value < 100 else f"{value:.0f} s"
+
+
 def _validation(rollout: xr.Dataset) -> list[str]:
     names = [str(n) for n in rollout["dof"].values]
     which = "held-out trajectories", "trajectories that were also learned from"
     lines = [
-        f"Free runs from the first {rollout.attrs['start']:.2g} s of "
+        f"Free runs from the first {_seconds(rollout.attrs['start'])} of "
         f"{which[rollout.attrs['learned_from']]}:",
         "| trajectory | coordinate | rms error, of half the range | largest error |",
         "|---|---|---|---|",
@@ -400,8 +404,9 @@ def _validation(rollout: xr.Dataset) -> list[str]:
     return [
         *lines,
         f"Force error: {shares}. This is the force that the law misses, rms over "
-        f"windows of {rollout.attrs['force_window']:.2g} s, over the recorded force: a "
-        "machine that integrates its force can have a good free run and a wrong law.",
+        f"windows of {_seconds(rollout.attrs['force_window'])}, over the recorded "
+        "force: a machine that integrates its force can have a good free run and a "
+        "wrong law.",
     ]
 
 
