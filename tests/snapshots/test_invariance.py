@@ -20,6 +20,7 @@ from leastaction.snapshots.errors_in_variables import orthogonal_distance_regres
 from leastaction.snapshots.invariant_features import adapted, invariant_sums
 from leastaction.snapshots.learned_model import LearnedLagrangian
 from leastaction.snapshots.symmetric_fits import SymmetricFits
+from leastaction.snapshots.symmetry_rows import true_symmetries
 
 CENTRAL = "(xdot**2 + ydot**2)/2 - (x**2 + y**2)/2 - (x**2 + y**2)**2/4"
 ANISOTROPIC = "(xdot**2 + ydot**2)/2 - (x**2 + 1.05*y**2)/2 - (x**2 + y**2)**2/4"
@@ -231,3 +232,16 @@ def test_a_free_centre_of_mass_leaves_the_others_their_mass():
         mass = discrete_mass(model.basis, first, second, 0.2, "midpoint").mean(axis=2)
         values = np.linalg.eigvalsh(mass @ model.coefficients)
         assert values[0] > LEAST_MASS * values[-1]
+
+
+def test_the_truth_has_its_symmetries_whatever_points_a_rollout_has():
+    """Seven points of three coordinates are fewer than the generators of their maps."""
+    config = {
+        "coordinates": {name: {"unit": "m"} for name in "xyz"},
+        "parameters": {},
+        "lagrangian": "(xdot**2 + ydot**2 + zdot**2)/2 - (x**2 + y**2)*(1 + z**2)",
+    }
+    points = np.random.default_rng(0).uniform(-1, 1, (7, 6))
+    (rotation,) = true_symmetries(config, points)
+    assert rotation.matrix[0, 1] == -rotation.matrix[1, 0] != 0
+    assert not rotation.matrix[2].any() and not rotation.offset.any()

@@ -4,14 +4,22 @@ import io
 
 import numpy as np
 import pytest
-from snapshot_fields import KLEIN_GORDON, LENGTH, field, settings, snapshots, waves
+from snapshot_fields import (
+    KLEIN_GORDON,
+    LENGTH,
+    STARTS,
+    field,
+    settings,
+    snapshots,
+    waves,
+)
 
 from leastaction.core.model import model_of
 from leastaction.core.recipe import Recipe, recommended
 from leastaction.report.case import Case
 from leastaction.report.panel import Panel
 from leastaction.report.style import draw, finding
-from leastaction.snapshots import scores
+from leastaction.snapshots import field_evidence, scores
 from leastaction.snapshots.field_evidence import Snapshots
 from leastaction.snapshots.field_rollout import validate
 
@@ -153,6 +161,29 @@ def test_the_snapshots_decide_whether_the_density_is_even(force, even):
     slope = model.slope(np.array([-0.5, 0.0, 0.5]))
     assert (abs(slope[1]) < 1e-12) == even
     assert slope[0] + slope[2] == pytest.approx(0.0 if even else 0.25, abs=0.05)
+
+
+def test_noise_is_propagated_about_all_values_of_the_field(monkeypatch):
+    """J₀ changes with V″(u): snapshots are less probable with that of one u alone."""
+    large = {**STARTS, "u": "3*(a + b*cos(x) + c*sin(x))"}
+    noise = {"channels": ["q"], "levels": [1e-2]}
+    given = {"time_step": 0.3, "duration": 9.0, "initial_state": large, "noise": noise}
+    fit = recipe(stencil="edges", width=2, degree=4, length_scale=3.0).dataset
+    data, found = snapshots(**given), []
+    for quantiles in (field_evidence.QUANTILES, np.array([0.5])):
+        monkeypatch.setattr(field_evidence, "QUANTILES", quantiles)
+        found.append(float(fit(data)["log_density"].values.ravel()[0]))
+    assert found[0] > found[1] + 50
+
+
+def test_waves_of_the_truth_may_grow():
+    """About the top of a double well long waves have no frequency."""
+    law = "u_t**2/2 - u_x**2/2 + u**2/2 - u**4/4"
+    model = recipe(stencil="edges", width=1, degree=4).dataset(snapshots(law))
+    key = {"example": "double_well", "seed": 1}
+    found = validate(field(law), model, settings(), {"field": ROLLOUT}, {}, **key)
+    true = found["frequency_true"].values.ravel()
+    assert np.isnan(true[0]) and np.isfinite(true[1:]).all()
 
 
 def test_too_few_snapshots_are_refused():

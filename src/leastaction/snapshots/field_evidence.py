@@ -13,9 +13,10 @@ autocovariance of a moving average,
 
     γ_0 = σ^2 (J_0^2 + 2J_1^2), \\quad γ_1 = 2σ^2 J_0 J_1, \\quad γ_2 = σ^2 J_1^2,
 
-with the symbol J of the density itself; what the stencil cannot represent adds
-λσ²/dt⁴ to γ₀. Rows are divided by the root of this covariance, with the J of the round
-before (generalised least squares). λ, stencil, width, degree, length scale and parity
+with the symbol J of the density itself, averaged over uniform fields as the snapshots
+have them; what the stencil cannot represent adds λσ²/dt⁴ to γ₀. Rows are divided by the
+root of this covariance, with the J of the round before (generalised least squares). λ,
+stencil, width, degree, length scale and parity
 under u → −u are those of the highest probability density *of the snapshots*: the
 evidence of the rows over
 :math:`|\\partial E/\\partial u|^{-1} = \\prod_θ |J_1|^{-1}` per inner snapshot. Without
@@ -55,6 +56,8 @@ FIRST = {"width": 2, "degree": 4, "length_scale": 3.0, "misfit": 0.1, "even": Tr
 SIZES = ("width", "degree", "length_scale", "even")
 # Attributes of the snapshots that go along with a model.
 KEPT = ("field", "domain_length", "domain_nodes")
+# Shares of the snapshots below the uniform fields about which errors are propagated.
+QUANTILES = np.linspace(0.05, 0.95, 10)
 # Rounds of generalised least squares.
 ROUNDS = 3
 # Standard errors by which the mean power of a wave is above that of the noise.
@@ -165,7 +168,7 @@ class Snapshots:
 
     @cached_property
     def five_point(self) -> np.ndarray:
-        """Symbol J of the smallest stencil, (2, angle): where the rounds begin."""
+        """Symbol J of the smallest stencil: where the rounds begin."""
         basis = StencilBasis("edges", 1, 2, 3.0, **self.steps).scaled_by(self.u)
         rows = basis.rows(self.u).reshape(-1, basis.size)
         system = constrained(rows, *basis.mass_condition(self.u))
@@ -173,8 +176,9 @@ class Snapshots:
         return self._symbol(basis, coefficients)
 
     def _symbol(self, basis: StencilBasis, coefficients: np.ndarray) -> np.ndarray:
-        mean = np.array([self.u.mean()])
-        return (basis.symbol(mean, self.waves.theta) @ coefficients)[:, 0]
+        """Symbol J about uniform fields of the snapshots, (2, base, angle)."""
+        visited = np.quantile(self.u, QUANTILES)
+        return basis.symbol(visited, self.waves.theta) @ coefficients
 
     def shortest_wave(self, noise: float) -> int:
         """Number of the shortest wave whose mean power is clearly above the noise."""
@@ -214,7 +218,7 @@ class Snapshots:
             damping, evidence = system.most_probable()
             symbol = self._symbol(basis, system.coefficients(damping))
         inner = waves.shape[0] * waves.shape[1]
-        per_layer = self._parts @ np.log(np.abs(symbol[1]))
+        per_layer = self._parts @ np.log(np.abs(symbol[1])).mean(axis=0)
         density = evidence + volume + inner * per_layer
         return Fit(basis, misfit, system, damping, density)
 
@@ -224,12 +228,12 @@ class Snapshots:
         """Real rows over the root of their covariance, and the log determinant."""
         trajectories, times, _, functions = waves.shape
         found, volume = [], 0.0
-        for at, (j0, j1) in enumerate(symbol.T):
+        for at, (j0, j1) in enumerate(np.moveaxis(symbol, 2, 0)):
             wave, parts = waves[:, :, at], self._parts[at]
             if np.isfinite(misfit):
                 gamma = np.zeros(times)
-                moving = [j0**2 + 2 * j1**2, 2 * j0 * j1, j1**2][:times]
-                gamma[: len(moving)] = moving
+                moving = np.array([j0**2 + 2 * j1**2, 2 * j0 * j1, j1**2][:times])
+                gamma[: len(moving)] = moving.mean(axis=1)
                 gamma[0] += misfit / self.steps["time_step"] ** 4
                 root = np.linalg.cholesky(toeplitz(gamma))
                 inverse = solve_triangular(root, np.eye(times), lower=True)

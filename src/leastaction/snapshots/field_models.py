@@ -225,7 +225,7 @@ class LearnedField:
     def __str__(self) -> str:
         basis = self.density.basis
         if self.distance == 0:
-            stability = "No wave grows (von Neumann)"
+            stability = "No wave grows faster than a uniform field (von Neumann)"
         elif self.stable:
             stability = (
                 f"Stabilised: as fitted |cos(omega dt)| exceeds its bound by "

@@ -98,10 +98,12 @@ class Truth:
         return [-float(sp.diff(self._law, s).subs(still)) for s in self._jet()]
 
     def frequency(self) -> np.ndarray:
-        """Angular frequencies of waves about the field at rest, rad/s."""
+        """Angular frequencies of waves about u = 0, rad/s; NaN where a wave grows."""
         numbers = 2 * np.pi / self.domain.length * self.waves
         terms = enumerate(self.stiffness())
-        return np.sqrt(sum((c * (1j * numbers) ** m).real for m, c in terms))
+        square = np.asarray(sum((c * (1j * numbers) ** m).real for m, c in terms))
+        with np.errstate(invalid="ignore"):
+            return np.sqrt(square)
 
     def compared(self, dataset: xr.Dataset) -> xr.Dataset:
         """Everything about one model, contract ``shadow_field_rollout``."""

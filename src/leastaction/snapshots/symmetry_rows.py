@@ -12,12 +12,16 @@ from leastaction.report.panel import MAIN, Panel
 
 # Entries of a readable generator differ by more.
 SAME = 1e-6
+# States at which the truth is looked at; points of a rollout may be too few.
+STATES = 500
 # Estimator without symmetries whose motion is compared.
 FREE = "free"
 
 
-def true_symmetries(config: dict, states: np.ndarray) -> list[Symmetry]:
-    """Affine symmetries of the system behind the data, decided at states (q, q̇)."""
+def true_symmetries(config: dict, points: np.ndarray) -> list[Symmetry]:
+    """Affine symmetries of the system behind the data, in the box of points (q, q̇)."""
+    box, size = (points.min(axis=0), points.max(axis=0)), (STATES, points.shape[1])
+    states = np.random.default_rng(0).uniform(*box, size)
     system = system_from_config(config)
     law, n = system.evaluated(system.lagrangian), system.dof
     found = symmetries_of_terms(
@@ -58,8 +62,8 @@ def decided(panel: Panel) -> list[tuple[list[Symmetry], bool]]:
     model, rollout = panel.models[MAIN], panel.rollouts[MAIN]
     if "symmetry_decided" not in model:
         return []
-    states = rollout["state_point"].values.reshape(-1, 2 * model.sizes["dof"])
-    true = true_symmetries(panel.config["system"], states)
+    points = rollout["state_point"].values.reshape(-1, 2 * model.sizes["dof"])
+    true = true_symmetries(panel.config["system"], points)
     sure = [fit for fit in fits(model) if all(s.verdict != "undecided" for s in fit)]
     found = [[s for s in fit if s.verdict == "found"] for fit in sure]
     return [(one, same(one, true)) for one in found]
