@@ -25,7 +25,16 @@ def test_index_is_that_of_the_paper(name, index):
 
 def test_a_system_prints_itself_also_if_its_dissipation_depends_on_the_states():
     tanks = PortHamiltonianSystem.from_config(TANKS["torricelli"] | {"parameters": {}})
-    assert "system of index 0" in str(tanks)
+    text = str(tanks)
+    assert "system of index 0" in text and "B = " in text
+
+
+def test_a_printed_system_has_its_matrices_and_no_digits_of_rounding():
+    known = {"dissipation": [["g", "-g"], ["-g", "g + 0.4"]]}
+    given = {"parameters": {"g": {"value": 0.6, "unit": "m^3/(s Pa)"}}}
+    text = str(PortHamiltonianSystem.from_config(TANKS["system"] | known | given))
+    assert "R = [[0.6, -0.6], [-0.6, 1.0]]" in text
+    assert "00000" not in text
 
 
 def test_network_states_follow_from_charge_and_source():

@@ -22,6 +22,8 @@ from leastaction.ports.dae import Constraint, PortDae, compiled, linearised
 POINTS_OF_IDENTITIES, RELATIVE_ROUNDOFF = 7, 1e-9
 
 HIGHEST_INDEX = 6
+# Of the numbers of a printed equation.
+DIGITS = 6
 
 
 class PortHamiltonianError(ValueError):
@@ -255,10 +257,19 @@ class PortHamiltonianSystem:
         raise ValueError(f"no differentiation index up to {HIGHEST_INDEX} was found")
 
     def __str__(self) -> str:
-        z = (f"  z_{i} = {self.evaluated(e)}" for i, e in enumerate(self.efforts, 1))
-        energy = f"  {self.evaluated(self.hamiltonian)}"
-        about = f"Port-Hamiltonian system of index {self.index}"
-        return "\n".join([about, "Efforts", *z, "Hamiltonian", energy])
+        def shown(expression: sp.Expr | sp.Matrix) -> str:
+            found = self.evaluated(expression)
+            numbers = {x: sp.Float(x, DIGITS) for x in found.atoms(sp.Float)}
+            found = found.xreplace(numbers)
+            rows = found.tolist() if isinstance(found, sp.MatrixBase) else found
+            return sp.sstr(rows, full_prec=False)
+
+        z = (f"  z_{i} = {shown(e)}" for i, e in enumerate(self.efforts, 1))
+        lines = [f"Port-Hamiltonian system of index {self.index}", "Efforts", *z]
+        lines += ["Hamiltonian", f"  {shown(self.hamiltonian)}", "Matrices"]
+        names = {"J": self.structure, "R": self.dissipation, "B": self.port}
+        lines += [f"  {name} = {shown(matrix)}" for name, matrix in names.items()]
+        return "\n".join(lines)
 
 
 def _matrix(config: Mapping, name: str, names, columns: int) -> sp.Matrix:
