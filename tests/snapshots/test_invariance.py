@@ -17,6 +17,7 @@ from leastaction.snapshots.discrete_lagrangian import (
     positions_of,
 )
 from leastaction.snapshots.errors_in_variables import orthogonal_distance_regression
+from leastaction.snapshots.invariance import find, invariance, without_fits
 from leastaction.snapshots.invariant_features import adapted, invariant_sums
 from leastaction.snapshots.learned_model import LearnedLagrangian
 from leastaction.snapshots.symmetric_fits import SymmetricFits
@@ -29,7 +30,7 @@ TODA = "(xdot**2 + ydot**2 + zdot**2)/2 - exp(x - y) - exp(y - z) - exp(z - x)"
 CHARGED = CENTRAL + " + 0.5*(x*ydot - y*xdot)"
 
 
-def snapshots(text: str, trajectories=60, duration=1.6, reach=0.9, **noise):
+def snapshots(text: str, trajectories=60, duration=1.6, reach=0.9, seed=4, **noise):
     system = la.System(text)
     names = [*system.coordinates, *(f"{name}dot" for name in system.coordinates)]
     box = {f"start_{name}": {"uniform": [-reach, reach]} for name in names}
@@ -39,7 +40,7 @@ def snapshots(text: str, trajectories=60, duration=1.6, reach=0.9, **noise):
         trajectories=trajectories,
         initial_state={name: f"start_{name}" for name in names} | {"random": box},
         noise={"channels": ["q"], **noise},
-        seed=4,
+        seed=seed,
     )
 
 
@@ -88,6 +89,40 @@ def test_odds_decide_where_noise_makes_the_bound_wide(text, verdict):
     assert nearest.violation < nearest.bound and not nearest.decided
     assert nearest.verdict == verdict
     assert abs(nearest.log_odds) > 10 * DECISIVE
+
+
+def test_only_a_fit_or_the_violation_denies():
+    """A boost leaves no metric unchanged, so that no L with it can be learned."""
+    fits = fits_without(recorded(snapshots(CENTRAL, 20), "independent", 0.0))
+    given = np.zeros(2), np.diag([1.0, -1.0]), 0.1, 0.2, True
+    boost = Symmetry(*given, log_odds=fits.odds([Symmetry(*given)]))
+    assert np.isneginf(boost.log_odds)
+    (alone,) = without_fits([boost], fits)
+    assert alone.verdict == "undecided"
+    turn = Symmetry(np.zeros(2), np.array([[0.0, -1], [1, 0]]), 0.0, 1.0, True, 100.0)
+    same, excluded = without_fits([boost, turn], fits)
+    assert same is turn and excluded.verdict == "not found"
+    assert excluded.violation > excluded.bound > 0 and np.isnan(excluded.log_odds)
+
+
+def test_a_translation_is_found_among_many_maps_that_pass():
+    """A centre of mass that moves freely makes the bound wide: it hides them."""
+    text = "xdot**2/2 + ydot**2 - (x - y)**2/2 - (x - y)**4/4"
+    data = snapshots(text, 40, seed=1, levels=[1e-3])
+    fits = fits_without(recorded(data, "independent", 1e-3))
+    found = [one for one in find(fits, 5e-3) if one.verdict == "found"]
+    assert [one.noether(("x", "y")) for one in found] == ["p_x + p_y"]
+    shift, *_ = invariance(fits.free, fits.line).isometries(5e-3)
+    assert shift[0].noether(("x", "y")) == "p_x + p_y"
+    other = fits_without(recorded(snapshots(ANISOTROPIC), "independent", 0.0))
+    assert invariance(other.free, other.line).isometries(5e-3) == []
+
+
+def test_what_more_terms_mend_is_no_merit_of_a_symmetry():
+    """20 % anisotropy in 8 short motions: features of degree 3 are too poor."""
+    broken = CENTRAL.replace("+ y**2)/2 -", "+ 1.2*y**2)/2 -")
+    (nearest, *_) = learned(broken, trajectories=8).symmetries
+    assert nearest.kind == "rotation" and nearest.verdict == "undecided"
 
 
 KEPLER = "(xdot**2 + ydot**2)/2 + 1/sqrt(x**2 + y**2)"

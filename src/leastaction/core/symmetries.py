@@ -30,7 +30,8 @@ h X L = ξ(q₀)·∇₁L_d + ξ(q₁)·∇₂L_d and h dF/dt = F(q₁) − F(q�
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from itertools import combinations
 
 import numpy as np
 import sympy as sp
@@ -199,14 +200,40 @@ def polynomials(q: np.ndarray, scale: np.ndarray, degree: int):
 
 
 class Invariance:
-    """Which generators leave L unchanged: the generalised eigenproblem of ν².
+    """Which generators leave an L unchanged: the generalised eigenproblem of ν².
 
-    `scale` s is (dof,), `change` X_a φ_f (sample, generator, function), see
-    :func:`change_along`; `total` holds total derivatives of polynomials F, (sample,
-    polynomial). ValueError if there are not more samples than these and generators.
+    Parameters
+    ----------
+    scale
+        s, shape (dof,).
+    change
+        X_a φ_f, shape (sample, generator, function); see :func:`change_along`.
+    total
+        Total derivatives of polynomials F, shape (sample, polynomial).
+    size
+        ω p·ξ_a, shape (sample, generator); see :func:`sizes_along`.
+    coefficients, factor
+        c, shape (function,), and F of its posterior covariance FᵀF, (direction,
+        function).
+    truncation
+        Change of c where the series of terms is cut, shape (function,).
+
+    Raises
+    ------
+    ValueError
+        If there are not more samples than generators and polynomials.
     """
 
-    def __init__(self, scale: np.ndarray, change: np.ndarray, total: np.ndarray):
+    def __init__(
+        self,
+        scale: np.ndarray,
+        change: np.ndarray,
+        total: np.ndarray,
+        size: np.ndarray,
+        coefficients: np.ndarray,
+        factor: np.ndarray,
+        truncation: np.ndarray | float = 0.0,
+    ):
         count, generators, _ = change.shape
         least = total.shape[1] + generators
         if count <= least:
@@ -218,54 +245,60 @@ class Invariance:
         left, singular, _ = np.linalg.svd(total, full_matrices=False)
         left = left[:, singular > ROUND_OFF * singular[0]]
         flat = change.reshape(count, -1)
-        self._projected = (flat - left @ (left.T @ flat)).reshape(change.shape)
+        projected = (flat - left @ (left.T @ flat)).reshape(change.shape)
+        residual = projected @ coefficients
+        self._violation = residual.T @ residual / count
+        self._spread = projected @ factor.T
+        cut = projected @ (truncation + np.zeros_like(coefficients))
+        square = size.T @ size / len(size)
+        self._size = square + ROUND_OFF * np.diag(np.diag(square))
+        self._allowed = cut.T @ cut / count + LEAST_BOUND**2 * self._size
 
-    def readings(
-        self,
-        coefficients: np.ndarray,
-        factor: np.ndarray,
-        size: np.ndarray,
-        resolution: float,
-        truncation: np.ndarray | float = 0.0,
-    ) -> list[list[Symmetry]]:
+    def readings(self, resolution: float) -> list[list[Symmetry]]:
         """The nearest generator, then a basis of those that pass if they are several.
 
         The nearest alone if more pass than any L has: then that says nothing. Each in
         several readings, the simplest first, as it was computed last: :func:`simplest`.
-
-        Parameters
-        ----------
-        coefficients, factor
-            c, shape (function,), and F of its posterior covariance FᵀF, (direction,
-            function).
-        size
-            ω p·ξ_a, shape (sample, generator); see `sizes_along`.
-        resolution
-            Bound below which a symmetry is found.
-        truncation
-            Change of c where the series of terms is cut, shape (function,).
+        `resolution` is the bound below which a symmetry is found.
         """
-        from scipy.linalg import eigh  # slow to import, and seldom needed
-
-        count = len(self._projected)
-        residual = self._projected @ coefficients
-        self._violation = residual.T @ residual / count
-        self._spread = self._projected @ factor.T
-        cut = self._projected @ (truncation + np.zeros_like(coefficients))
-        square = size.T @ size / len(size)
-        self._size = square + ROUND_OFF * np.diag(np.diag(square))
-        self._allowed = cut.T @ cut / count + LEAST_BOUND**2 * self._size
-        _, vectors = eigh(self._violation, self._size)
+        n = len(self.scale)
+        vectors = self._nearest_within(np.eye(n + n * n))
         kept = []
-        for theta in vectors.T:
+        for theta in vectors:
             if not self._passes(theta):
                 break
             kept.append(theta)
-        nearest = vectors[:, :1].T
-        several = 1 < len(kept) <= most_symmetries(len(self.scale))
-        basis = _echelon(np.array(kept)) if several else nearest[:0]
-        spanning = np.concatenate([nearest, basis])
+        several = 1 < len(kept) <= most_symmetries(n)
+        spanning = [vectors[0], *(_echelon(np.array(kept)) if several else ())]
         return [self._readings(theta, resolution) for theta in spanning]
+
+    def isometries(self, resolution: float) -> list[list[Symmetry]]:
+        """Readings of the nearest translation, and of that with a rotation, that pass.
+
+        A wide bound hides them among maps that no L has.
+        """
+        n = len(self.scale)
+        columns, none = list(np.eye(n + n * n)[:n]), np.zeros(n)
+        for i, j in combinations(range(n), 2):
+            turn = np.zeros((n, n))
+            turn[i, j], turn[j, i] = -1.0, 1.0
+            columns.append(self._scaled(none, turn))
+        some = (np.array(columns[:count]).T for count in (n, len(columns)))
+        nearest = (self._nearest_within(each)[0] for each in some)
+        return [self._readings(t, resolution) for t in nearest if self._passes(t)]
+
+    def measured(self, symmetry: Symmetry) -> Symmetry:
+        """The same generator with its violation of this L, and the bound of that."""
+        theta = self._scaled(symmetry.offset, symmetry.matrix)
+        violation, bound = self._numbers(theta)
+        return replace(symmetry, violation=violation, bound=bound)
+
+    def _nearest_within(self, some: np.ndarray) -> np.ndarray:
+        """Generators θ that are sums of columns, the least violation first."""
+        from scipy.linalg import eigh  # slow to import, and seldom needed
+
+        violation, size = (some.T @ m @ some for m in (self._violation, self._size))
+        return (some @ eigh(violation, size)[1]).T
 
     def _numbers(self, theta: np.ndarray) -> tuple[float, float]:
         """ν and its bound of a generator θ, shape (generator,), in scaled units."""
@@ -294,12 +327,16 @@ class Invariance:
         return whole / whole[np.argmax(weight)]
 
     def _readings(self, theta: np.ndarray, resolution: float) -> list[Symmetry]:
-        """Simple b and A near θ: a rotation about 0, readable numbers; θ itself."""
+        """Simple b and A near θ: isometries of entries ±1, readable numbers, θ."""
         n, whole = len(self.scale), self._physical(theta)
-        nearest = np.array([_nearest(value) for value in whole])
-        offset, matrix = nearest[:n], nearest[n:].reshape(n, n)
+        offset, matrix = self._readable(whole)
         turning, still = np.sign(np.trunc(matrix - matrix.T)), np.zeros(n)
         candidates = [(still, turning), (still, matrix), (offset, matrix)]
+        if not matrix.any():
+            candidates.insert(0, (np.sign(offset), matrix))
+        if turning.any():
+            about = np.append(self._best_offset(turning), turning)
+            candidates.insert(1, self._readable(about / np.abs(about).max()))
         if matrix.any():
             candidates.append((self._best_offset(matrix), matrix))
         candidates.append((whole[:n], whole[n:].reshape(n, n)))
@@ -312,6 +349,12 @@ class Invariance:
                 )
                 found.setdefault(symmetry.entries, symmetry)
         return list(found.values())
+
+    def _readable(self, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Nearest readable b and A of numbers up to 1."""
+        n = len(self.scale)
+        nearest = np.array([_nearest(value) for value in whole])
+        return nearest[:n], nearest[n:].reshape(n, n)
 
     def _best_offset(self, matrix: np.ndarray) -> np.ndarray:
         """Offset b with the smallest violation beside a given A."""
@@ -394,11 +437,12 @@ def symmetries_of_terms(
     scale = q.std(axis=0)
     rate = float(np.sqrt(np.mean((qdot.std(axis=0) / scale) ** 2)))
     change = change_along(q, qdot, gradient, scale)
-    problem = Invariance(scale, change, total_rates(q, qdot, scale))
+    total = total_rates(q, qdot, scale)
     momenta = (gradient[n:] @ coefficients).T
     size = sizes_along(q, momenta, scale, rate, GAUGE_DEGREE)
     known = np.diag(np.nan_to_num(errors))
-    readings = problem.readings(coefficients, known, size, RESOLUTION)
+    problem = Invariance(scale, change, total, size, coefficients, known)
+    readings = problem.readings(RESOLUTION)
     return [simplest(some) for some in readings[1:] or readings]
 
 

@@ -30,7 +30,12 @@ from leastaction.snapshots.discrete_lagrangian import (
     pairs,
     quadrature,
 )
-from leastaction.snapshots.errors_in_variables import Fit, learned_from, square
+from leastaction.snapshots.errors_in_variables import (
+    Fit,
+    Linearisation,
+    learned_from,
+    square,
+)
 from leastaction.snapshots.symmetric_fits import (
     DEGREES_MORE,
     PARITIES,
@@ -121,8 +126,18 @@ def _values(found: Sequence[Symmetry], dof: int) -> dict[str, np.ndarray]:
 
 def find(fits: SymmetricFits, resolution: float) -> list[Symmetry]:
     """Affine symmetries of a learned L, decided on all pairs of adjusted snapshots."""
-    fit, basis = fits.free, fits.free.basis
-    positions, (h, rule) = fits.line.adjusted, fits.line.given
+    problem = invariance(fits.free, fits.line)
+    readings = problem.readings(resolution)
+    found = settled(readings[1:] or readings, fits)
+    if not any(one.verdict == "found" for one in found):
+        # A basis need not hold the nearest itself.
+        found = settled([*readings, *problem.isometries(resolution)], fits)
+    return without_fits(found, fits)
+
+
+def invariance(fit: Fit, line: Linearisation) -> Invariance:
+    """The eigenproblem of one L, on all pairs of adjusted snapshots."""
+    basis, positions, (h, rule) = fit.basis, line.adjusted, line.given
     scale = positions.reshape(-1, basis.dof).std(axis=0)
     first, second = pairs(positions)
     change = sum(
@@ -138,13 +153,23 @@ def find(fits: SymmetricFits, resolution: float) -> list[Symmetry]:
     rate = float(np.sqrt(np.mean((speed / scale) ** 2)))
     both = np.concatenate([first, second])
     size = sizes_along(both, np.concatenate(momenta), scale, rate, basis.degree)
-    readings = Invariance(scale, change, total).readings(
-        fit.coefficients, fit.factor, size, resolution, _highest_degrees(fit)
-    )
-    found = settled(readings[1:] or readings, fits)
-    if len(readings) == 1 or any(one.verdict == "found" for one in found):
-        return found
-    return settled(readings, fits)  # a basis need not hold the nearest itself
+    learned = fit.coefficients, fit.factor, _highest_degrees(fit)
+    return Invariance(scale, change, total, size, *learned)
+
+
+def without_fits(found: Sequence[Symmetry], fits: SymmetricFits) -> list[Symmetry]:
+    """Symmetries with which no L could be learned: excluded by a bound, or undecided.
+
+    Nothing denies them but their violation: that of L with the symmetries that odds
+    have decided for, which is known better.
+    """
+    kept = [one for one in found if one.log_odds > DECISIVE]
+    left = [one for one in found if np.isneginf(one.log_odds)]
+    if kept and left:
+        best = fits.most_probable(kept, fits.wide)
+        left = [invariance(best, fits.line).measured(one) for one in left]
+    others = [one for one in found if not np.isneginf(one.log_odds)]
+    return others + [replace(one, log_odds=np.nan, decided=False) for one in left]
 
 
 def settled(

@@ -7,6 +7,7 @@ the same linearised equations.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -46,25 +47,49 @@ class SymmetricFits:
     line: Linearisation
     _known: dict = field(default_factory=dict)
 
+    @property
+    def wide(self) -> WeightSpace:
+        """Features of symmetric fits, of higher degrees than those of the free one."""
+        basis = self.free.basis
+        return replace(basis, degree=basis.degree + DEGREES_MORE)
+
     def odds(self, symmetries: Sequence[Symmetry], others: float = 0.0) -> float:
         """Logarithm of the evidence of L with symmetries over that of L without.
 
         As where they are imposed, features of two degrees more have the symmetries:
         else what decides without noise is which features mend the truncation. NaN where
         two degrees more that mend as much again would mend all that denies the
-        symmetries, and where polynomials about a far point are all that has them.
-        `others` are the log odds of those symmetries that L without these has.
+        symmetries; where L without, of two degrees more, is better than these would
+        make L with them, or better at all if rows are fewer than its features; and
+        where polynomials about a far point are all that has them.
+        -inf where no L with the symmetries could be learned. `others` are the log odds
+        of those symmetries that L without these has.
         """
         basis, without = self.free.basis, self.free.log_evidence + others
-        wide = replace(basis, degree=basis.degree + DEGREES_MORE)
-        richer = evidence(self.most_probable(symmetries, wide, without + DECISIVE))
-        if richer > without or np.isneginf(richer):
+        enough = without + DECISIVE
+        richer = evidence(self.most_probable(symmetries, self.wide, enough))
+        if np.isneginf(richer) or without < richer <= enough:
             return richer - without
-        if is_far(basis, symmetries) and not self._are_turned(symmetries):
+        denied = richer <= without
+        if denied and is_far(basis, symmetries) and not self._are_turned(symmetries):
+            return np.nan
+        rival = without if denied else self._enriched.log_evidence
+        if not denied and rival >= richer:
+            enough = rival + DECISIVE
+            richer = evidence(self.most_probable(symmetries, self.wide, enough))
+        if rival < richer:
+            return richer - without
+        if not denied and self.free.system.rows < self.wide.size:
             return np.nan
         poorer = evidence(self.most_probable(symmetries, basis))
         best = max(richer, poorer)
-        return np.nan if richer - poorer > without - best else best - without
+        mended = richer - poorer > rival - best
+        return best - without if mended != denied else np.nan
+
+    @cached_property
+    def _enriched(self) -> Fit:
+        """L without symmetries, with as high degrees as those with them have."""
+        return learned(self.line, self.wide)
 
     def most_probable(
         self,
