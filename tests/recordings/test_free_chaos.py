@@ -61,12 +61,13 @@ def test_windows_begin_shorter_where_the_first_are_lost(driven, levels, monkeypa
         tried.append(duration)
         return whole, duration
 
-    whole = SimpleNamespace(driven=driven)
+    whole = SimpleNamespace(driven=driven, positions=SimpleNamespace(steps=1))
     whole.accurate = lambda segments, c: whole
     for name, stand_in in {
         "level_of": level_of,
         "durations": lambda found: [1.0, 3.0],
         "fitted": lambda problem, segments, c, most: law(tried[-1]),
+        "grown": lambda problem, segments, before: law(tried[-1]),
         "search": lambda problem, level, largest: (level, None),
         "_integrates": lambda level, before: True,
     }.items():

@@ -9,6 +9,7 @@ import pytest
 import leastaction
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.model import simulate
+from leastaction.recordings.cross_validated_shooting import grown
 from leastaction.recordings.error_bars import followed_windows, level_of, window_spread
 from leastaction.recordings.input_dynamics import Unknown, input_dynamics
 from leastaction.recordings.inputs import Inputs
@@ -71,6 +72,18 @@ def test_a_lost_window_does_not_change_the_intervals_of_the_rest(motion):
     assert len(followed_windows(kept, segments, TRUTH, found)[1]) == len(segments) - 1
     lost = window_spread(kept, present, found)
     np.testing.assert_allclose(lost, spread, rtol=0.3)
+
+
+@pytest.mark.parametrize(("stiffer", "leads"), [(1.0, True), (1.5, False)])
+def test_longer_windows_are_fitted_if_the_law_leads_through_them(
+    motion, stiffer, leads
+):
+    whole, found = driven(motion)
+    present = fitted(*level_of(whole, found, PERIOD / 2, None), TRUTH)
+    c = TRUTH * np.array([1, stiffer, 1, 1])
+    before = replace(present, fit=replace(present.fit, c=c))
+    problem, segments = level_of(whole, found, 2 * PERIOD, before)
+    assert (grown(problem, segments, before) is not None) == leads
 
 
 @pytest.mark.parametrize("periods", [0.5, 5])

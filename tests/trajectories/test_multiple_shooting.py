@@ -25,6 +25,22 @@ def test_the_scale_of_the_lagrangian_is_free():
     np.testing.assert_allclose(other.chi2, one.chi2, rtol=1e-4)
 
 
+def test_a_noise_that_is_stated_too_small_changes_no_fit():
+    # Thresholds are in units of the misfit, so a larger one is no reason to go on.
+    data = positions()
+    one, other = (fitted(replace(data, sigma=data.sigma / k)) for k in (4, 4096))
+    assert one.converged and other.converged
+    np.testing.assert_allclose(other.c, one.c, rtol=1e-12)
+
+
+def test_a_step_that_changes_too_little_ends_a_fit():
+    data = positions()
+    c = TRUTH * np.array([1, 0.6, 1, 1, 1, 1, 1])
+    one, other = (fitted(replace(data, least_change=x), c) for x in (0.0, 1e9))
+    assert one.converged and not other.converged
+    assert other.c[1] != c[1]
+
+
 def test_trajectories_may_come_in_any_order():
     data = positions()
     order = np.random.default_rng(0).permutation(12)

@@ -50,6 +50,22 @@ def test_sensitivities_equal_finite_differences(cart):
             assert -2 * gradient[i, j] == pytest.approx(slope, rel=2e-5, abs=1e-5)
 
 
+def test_sensitivities_stay_bounded_where_friction_is_stiff():
+    # v' = -k v with k dt = 5.6 and four steps per sample: each step is stable, but the
+    # sensitivities take all four at once. ∂x/∂v₀ = (1 - exp(-k t)) / k.
+    rate, dt, count = 560.0, 0.01, 20
+    terms = [[parse("xdot**2", ("x", "xdot"))] for _ in range(2)]
+    joint = variational_equations(terms[0], ("x",), terms[1])
+    c, active = np.array([0.5, rate / 2]), np.zeros(0, dtype=int)
+    q, start = np.zeros((count, 1)), np.zeros((1, 2))
+    data = q, np.array([0]), np.array([count]), start, c, active, np.ones(1), dt, 4
+    h, _, _ = joint.normal_equations(*data)
+    time = dt * np.arange(count)
+    truth = (((1 - np.exp(-rate * time)) / rate) ** 2).sum()
+    assert h[0, 1, 1] == pytest.approx(truth, rel=0.05)
+    assert h[0, 0, 0] == pytest.approx(count)
+
+
 def test_normal_matrix_is_the_product_of_the_jacobian(cart):
     start = np.array([[1.0, 0.2, -0.5, 0.3], [0.4, -0.1, 1.0, 0.2]])
     path = cart.rollout(start, TRUTH, 0.01, 20, 2)

@@ -31,6 +31,8 @@ from leastaction.recordings.error import RecordingError
 from leastaction.recordings.error_bars import (
     MISFIT_OF_LOST_WINDOWS,
     level_of,
+    lost,
+    rms_misfit,
     settled,
     with_biasing_friction,
     without_doubtful,
@@ -218,22 +220,24 @@ def climb(
         problem, segments = level_of(whole, found, duration, present)
         if present is None:
             level = begin(problem, segments)
-            is_lost = level is None or _misfit(level) > MISFIT_OF_LOST_WINDOWS
+            is_lost = _misfit(level) > MISFIT_OF_LOST_WINDOWS
             is_short = duration < 2 * SHORTEST_FREE_WINDOW * found.period
             if is_lost and not is_short and not whole.driven:
                 longer = [duration / 2, duration, *longer]
                 continue
         else:
             problem = problem.accurate(segments, present.fit.c)
-            level = fitted(problem, segments, present.fit.c, most=30)
-        if level is None or (present is not None and _lost(level, present)):
+            level = grown(problem, segments, present)
+        if level is None or (present and lost(_misfit(level), present)):
             report("windows of %.3g s cannot be followed", duration)
             if not reached or duration < LEAST_GROWTH_RETRIED * reached:
                 break
             longer = [np.sqrt(duration * reached)]
             continue
-        problem = problem.accurate(level.fit.segments, level.fit.c)
-        level = fitted(problem, level.fit.segments, level.fit.c, most=30) or level
+        finer = problem.accurate(level.fit.segments, level.fit.c)
+        if finer.positions.steps > problem.positions.steps or not reached:
+            level = fitted(finer, level.fit.segments, level.fit.c, most=30) or level
+        problem = finer
         level, own = search(problem, level, largest)
         text = ", ".join(names[k] for k in level.support)
         report("windows of %.3g s: criterion %.4g, %s", duration, level.criterion, text)
@@ -247,6 +251,19 @@ def climb(
             "`excitation: random` if the motion is driven by noise"
         )
     return kept, present, quadratic, reached
+
+
+def grown(problem: Problem, segments: Segments, before: Candidate) -> Candidate | None:
+    """The law fitted in longer windows; None if it does not lead through driven ones.
+
+    A fit would have to lower the squared misfit twentyfold before these were taken; see
+    :func:`_integrates`. It would cost more than all shorter ones together.
+    """
+    c = before.fit.c
+    segments, chi2 = fit_states(problem.positions, segments, c)
+    if problem.driven and lost(rms_misfit(chi2, segments), before):
+        return None
+    return fitted(problem, segments, c, most=30)
 
 
 def _integrates(level: Candidate, before: Candidate) -> bool:
@@ -280,15 +297,9 @@ def followed(
     return reached, float(misfit)
 
 
-def _lost(level: Candidate, before: Candidate) -> bool:
-    """Whether the longer windows are not followed: a minimum, or chaos."""
-    least = max(1.0, _misfit(before))
-    return bool(_misfit(level) > MISFIT_OF_LOST_WINDOWS * least)
-
-
-def _misfit(level: Candidate) -> float:
-    """Rms misfit of all windows, in units of what weights allow."""
-    return float(np.sqrt(level.fit.chi2.sum() / level.fit.segments.length.sum()))
+def _misfit(level: Candidate | None) -> float:
+    """Rms misfit of all windows of a law; infinite without one."""
+    return np.inf if level is None else rms_misfit(level.fit.chi2, level.fit.segments)
 
 
 def _best_start(

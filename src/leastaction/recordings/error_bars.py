@@ -75,6 +75,17 @@ def followed_windows(
     return problem.of_windows(segments, misfit <= MISFIT_OF_LOST_WINDOWS * least)
 
 
+def lost(misfit: float, before: Candidate) -> bool:
+    """Whether windows of another length are not followed: a minimum, or chaos."""
+    least = max(rms_misfit(before.fit.chi2, before.fit.segments), 1.0)
+    return not misfit <= MISFIT_OF_LOST_WINDOWS * least
+
+
+def rms_misfit(chi2: np.ndarray, segments: Segments) -> float:
+    """Rms misfit of all windows, in units of what weights allow."""
+    return float(np.sqrt(chi2.sum() / segments.length.sum()))
+
+
 def short_windows(
     problem: Problem, present: Candidate, found: Recording
 ) -> tuple[Problem, Segments]:
@@ -104,7 +115,11 @@ def window_spread(kept: Problem, present: Candidate, found: Recording) -> np.nda
     for duration in (max(own / 2, LEAST_SAMPLES_OF_WINDOW * dt), own * 2):
         problem, segments = level_of(kept, found, duration, None)
         problem = problem.accurate(segments, c)
-        trial = fitted(*followed_windows(problem, segments, c, found), c)
+        problem, segments = followed_windows(problem, segments, c, found)
+        chi2 = normal_equations(problem.positions, segments, c)[2]
+        trial = None
+        if not lost(rms_misfit(chi2, segments), present):
+            trial = fitted(problem, segments, c)
         ends.append(c if trial is None else trial.fit.c)
     return (ends[1] - ends[0]) / 2
 

@@ -37,6 +37,9 @@ LEAST_SAMPLES_OF_WINDOW = 8
 DEVIATIONS_OF_FORCE = 3.0
 # Windows that are no longer than this multiple of those before tell nothing new.
 LEAST_GROWTH = 1.2
+# A step that changes the squared misfit by a smaller part ends a fit: in windows where
+# a joint turns around it is not smooth, and steps go on and on.
+LEAST_CHANGE_OF_FIT = 1e-4
 DEGREE_OF_SMOOTHING = 3
 
 
@@ -130,7 +133,8 @@ def recording(
     weights = np.repeat(allowed, [p.stop - p.start for p in parts], axis=0)
     inputs = inputs_of(observations)
     samples = np.ascontiguousarray(thinned), 0, step, weights
-    positions = Positions(compiled, *samples, _steps(step, bandwidth), None, np.inf)
+    how = _steps(step, bandwidth), None, np.inf, LEAST_CHANGE_OF_FIT
+    positions = Positions(compiled, *samples, *how)
     smoothed = _smoothed_rows(equations, rows, parts, thin)
     noise = sigma**2 / weights**2
     about = (positions, parts, smoothed, period, amplitude, noise, rows, thin)

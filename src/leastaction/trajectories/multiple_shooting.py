@@ -19,7 +19,8 @@ MOST_MISFIT_OF_VOTER = 9.0
 # Noise below this fraction of a coordinate is that of no sensor, and no step of ours is
 # short enough for it; 1 / σ² must stay finite.
 LEAST_RELATIVE_NOISE = 1e-9
-# A fit has converged when an undamped step would lower χ² by less than this.
+# A fit has converged when an undamped step would lower χ² by less than this, in units
+# of the median χ² per degree of freedom if that is larger than one.
 CONVERGED_DECREASE = 0.05
 FIRST_DAMPING = 1e-3
 # Differences that show the noise, and how far two orders of them may disagree.
@@ -45,6 +46,7 @@ class Positions:
     # Input at the begin and the middle of every step, by the number of steps.
     force: Callable[[int], np.ndarray] | None = None
     vote: float = MOST_MISFIT_OF_VOTER  # see :func:`voters`
+    least_change: float = 0.0  # of Σ χ², relative; a step that changes less ends a fit
 
     @property
     def dof(self) -> int:
@@ -255,7 +257,8 @@ def fit_states(
     damping = np.zeros(len(segments))
     for _ in range(most):
         predicted = np.einsum("si,si->s", g, _solve(h, g[..., None])[..., 0])
-        open_ = predicted > CONVERGED_DECREASE / 10
+        scale = np.maximum(chi2 / segments.freedom(positions.dof), 1.0)
+        open_ = predicted > CONVERGED_DECREASE / 10 * scale
         open_ = np.flatnonzero(open_ & (damping < LARGEST_DAMPING))
         if not len(open_):
             break
@@ -295,8 +298,9 @@ def fit_jointly(
         return solve_voting(h, g, 2 * dof, vote, damping)
 
     for _ in range(most):
-        system = solved()
-        if system.predicted < CONVERGED_DECREASE or damping > LARGEST_DAMPING:
+        system, scale = solved(), misfit_scale(chi2, segments, dof)
+        small = CONVERGED_DECREASE * scale
+        if system.predicted < small or damping > LARGEST_DAMPING:
             break
         if damping:
             system = solved(damping)
@@ -305,7 +309,7 @@ def fit_jointly(
         trial = segments.at(segments.state + system.state_step)
         new = normal_equations(positions, trial, c_new, active)
         for origin in (trial, segments):
-            worse = np.flatnonzero(~(new[2] <= chi2 + 1.0))
+            worse = np.flatnonzero(~(new[2] <= chi2 + scale))
             if not len(worse):
                 break
             again, _ = fit_states(positions, origin[worse], c_new)
@@ -314,20 +318,24 @@ def fit_jointly(
             trial.state[worse[won]] = again.state[won]
             for old, part in zip(new, redone, strict=True):
                 old[worse[won]] = part[won]
-        gained = _gained(chi2, new[2], segments, dof, ~barred)
-        if not gained:
-            stuck = barred | (new[2] > chi2 + allowed_rise(dof))
+        gain = _gain(chi2, new[2], segments, dof, ~barred)
+        if not gain > 0:
+            stuck = barred | (new[2] > chi2 + scale * allowed_rise(dof))
             if stuck.mean() <= LARGEST_BARRED_SHARE:
-                gained = _gained(chi2, new[2], segments, dof, ~stuck)
-                barred = stuck if gained else barred
-        if gained:
+                of_others = _gain(chi2, new[2], segments, dof, ~stuck)
+                if of_others > 0:
+                    gain, barred = of_others, stuck
+        if gain > 0:
             segments, c = trial, c_new
             h, g, chi2, square = new
             damping = damping / 10 if damping > 1e-4 else 0.0
         else:
             damping = max(10 * damping, FIRST_DAMPING)
+        if abs(gain) < positions.least_change:
+            break
     system = solved()
-    converged = bool(system.voters and system.predicted < CONVERGED_DECREASE)
+    small = CONVERGED_DECREASE * misfit_scale(chi2, segments, dof)
+    converged = bool(system.voters and system.predicted < small)
     return Fit(
         segments, c, chi2, square, system.schur, np.asarray(active), converged, barred
     )
@@ -338,11 +346,11 @@ def allowed_rise(dof: int) -> float:
     return 2 * dof + DEVIATIONS_OF_RISE * np.sqrt(4 * dof)
 
 
-def _gained(old, new, segments, dof, counted) -> bool:
-    """Whether Σ χ² of the counted segments, each capped, is lower."""
+def _gain(old, new, segments, dof, counted) -> float:
+    """Relative decrease of Σ χ² of the counted segments, each capped."""
     scale, some = misfit_scale(old, segments, dof), segments[counted]
     before, after = (capped(x[counted], some, dof, scale) for x in (old, new))
-    return after < before
+    return (before - after) / max(before, 1e-300)
 
 
 class Solved(NamedTuple):
