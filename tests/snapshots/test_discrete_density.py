@@ -163,6 +163,20 @@ def test_waves_below_the_noise_are_not_held():
     assert Snapshots(noisy, 0.2, LENGTH / 16).shortest_wave(0.0) == 8
 
 
+def test_the_speed_is_that_of_waves_that_the_snapshots_hold():
+    """A mean that rests says nothing of the frequency of the uniform field."""
+    u = waves(0.2, 16, 24)
+    u = u - u.mean(axis=-1, keepdims=True)
+    shown = Snapshots(u, 0.2, LENGTH / 16)
+    assert Snapshots(u + 1.0, 0.2, LENGTH / 16).longest_waves(0.0) == (0, 1)
+    assert shown.longest_waves(0.0) == (1, 2)
+    choice = shown.most_probable({"degree": 2})
+    density = DiscreteDensity(choice.fit.basis, choice.coefficients)
+    given = density, 16, "u", 0.0, 8, 0.0, choice.distance
+    assert LearnedField(*given, (1, 2)).speed_squared() == pytest.approx(1, abs=1e-8)
+    assert LearnedField(*given).speed_squared() != pytest.approx(1, abs=1e-4)
+
+
 def test_waves_must_not_grow_about_any_value_of_the_data():
     u = waves(0.2, 16, 24)
     bases = Waves.of(u).base

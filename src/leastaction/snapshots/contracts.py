@@ -220,6 +220,8 @@ FIELD = _variables(
         misfit [1] variance of what the stencil cannot represent, over that of the noise
         noise [-] standard deviation of the noise found; 0 if none
         waves [1] number of the shortest wave that is above this noise
+        longest_wave [1] number of the longest
+        second_wave [1] number of the second longest
         log_density [1] log probability density of the snapshots
         excess [1] largest cosine of a wave beyond its bound before it was stabilised
         distance [1] standard deviations to the stable density; infinite if refused

@@ -62,6 +62,10 @@ QUANTILES = np.linspace(0.05, 0.95, 10)
 ROUNDS = 3
 # Standard errors by which the mean power of a wave is above that of the noise.
 CLEARLY = 5.0
+# Amplitude of a wave below which it is round-off, over the largest.
+ROUND_OFF = 1e-6
+# Variables of the two longest waves that the snapshots hold.
+LONGEST = ("longest_wave", "second_wave")
 # Rows per function, at least.
 ROWS_PER_FUNCTION = 3
 
@@ -91,6 +95,7 @@ def identify(
         **{k: float(getattr(basis, k)) for k in SIZES},
         **{k: getattr(fit, k) for k in ("misfit", "noise", "log_density")},
         "waves": float(snapshots.shortest_wave(fit.noise)),
+        **dict(zip(LONGEST, snapshots.longest_waves(fit.noise), strict=True)),
         "excess": snapshots.waves.excess(DiscreteDensity(basis, fit.coefficients)),
         "distance": choice.distance,
     }
@@ -182,10 +187,22 @@ class Snapshots:
 
     def shortest_wave(self, noise: float) -> int:
         """Number of the shortest wave whose mean power is clearly above the noise."""
-        power = np.abs(np.fft.rfft(self.u, norm="ortho")) ** 2
+        return int(self._held(noise).max(initial=0))
+
+    def longest_waves(self, noise: float) -> tuple[float, float]:
+        """Numbers of the two longest such waves; 0 and 1 if there are not two."""
+        first = self._held(max(noise, ROUND_OFF * np.sqrt(self._power.max())))[:2]
+        return tuple(first.astype(float)) if len(first) == 2 else (0.0, 1.0)
+
+    @cached_property
+    def _power(self) -> np.ndarray:
+        """Mean power of each wave."""
+        return (np.abs(np.fft.rfft(self.u, norm="ortho")) ** 2).mean(axis=(0, 1))
+
+    def _held(self, noise: float) -> np.ndarray:
+        """Numbers of the waves above the noise."""
         clear = 1 + CLEARLY / np.sqrt(self.u[..., 0].size)
-        above = power.mean(axis=(0, 1)) > clear * noise**2
-        return int(np.flatnonzero(above).max(initial=0))
+        return np.flatnonzero(self._power > clear * noise**2)
 
     def fit(self, misfit: float, stencil: str, *sizes) -> Fit | None:
         """Posterior of one choice, with `SIZES` of the :class:`StencilBasis`.

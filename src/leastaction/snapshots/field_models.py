@@ -20,7 +20,7 @@ from leastaction.core.sparse_regression import stlsq
 from leastaction.snapshots.contracts import CONTRACTS
 from leastaction.snapshots.discrete_density import DiscreteDensity, StencilBasis
 from leastaction.snapshots.discrete_lagrangian import positions_of
-from leastaction.snapshots.field_evidence import KEPT, grid_of
+from leastaction.snapshots.field_evidence import KEPT, LONGEST, grid_of
 
 # Of Newton's method: steps, and the last one over the largest value.
 ITERATIONS, TOLERANCE = 12, 1e-12
@@ -87,6 +87,8 @@ class LearnedField:
     # Posterior standard deviations from the fit to this density, 0 where the fit was
     # stable; infinite if none is stable.
     distance: float
+    # Numbers of the two longest waves that the snapshots hold.
+    longest: tuple[int, int] = (0, 1)
 
     @classmethod
     def from_dataset(cls, dataset: xr.Dataset) -> "LearnedField":
@@ -111,6 +113,7 @@ class LearnedField:
         density = DiscreteDensity(basis, dataset["coefficient"].values[0, : basis.size])
         kept = {name: value[name] for name in ("noise", "excess", "distance")}
         kept["waves"] = int(value["waves"])
+        kept["longest"] = tuple(int(value[name]) for name in LONGEST)
         return cls(density, nodes, str(about["field"]), **kept)
 
     @property
@@ -182,10 +185,15 @@ class LearnedField:
         return np.where(cosine < -1, np.nan, square.real)
 
     def speed_squared(self, base: float = 0.0) -> float:
-        """c² = (ω²(θ₁) − ω²(0))/k₁² of the longest wave, m²/s²."""
-        theta = 2 * np.pi / self.nodes
-        rest, longest = self.squared_frequency([0.0, theta], base)
-        return float((longest - rest) / (theta / self.density.basis.spacing) ** 2)
+        """c² = Δω²/Δk² of the two longest waves that the snapshots hold, m²/s².
+
+        The uniform field is one of them if it moves: its frequency is not known else.
+        """
+        theta = 2 * np.pi / self.nodes * np.array(self.longest)
+        squares = (theta / self.density.basis.spacing) ** 2
+        return float(
+            np.diff(self.squared_frequency(theta, base)) @ (1 / np.diff(squares))
+        )
 
     def slope(self, u: np.ndarray) -> np.ndarray:
         """V'(u) over the mass density, by backward error analysis.
