@@ -163,6 +163,17 @@ def test_waves_below_the_noise_are_not_held():
     assert Snapshots(noisy, 0.2, LENGTH / 16).shortest_wave(0.0) == 8
 
 
+def test_noise_does_not_count_as_rows():
+    """Three waves and the mean of three equations are 21 rows: for 7 functions."""
+    noise = np.random.default_rng(8).standard_normal((1, 5, 32))
+    u = waves(0.1, 32, 5)[:1] + 0.05 * noise
+    shown = Snapshots(u, 0.1, LENGTH / 32)
+    fit = shown.most_probable({}).fit
+    assert fit.noise > 0
+    rows = 3 * (2 * shown.shortest_wave(fit.noise) + 1)
+    assert 3 * fit.basis.size <= rows < shown.count
+
+
 def test_the_speed_is_that_of_waves_that_the_snapshots_hold():
     """A mean that rests says nothing of the frequency of the uniform field."""
     u = waves(0.2, 16, 24)

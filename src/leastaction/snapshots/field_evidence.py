@@ -271,13 +271,14 @@ class Snapshots:
         stencils = (given["stencil"],) if "stencil" in given else STENCILS
         for stencil in stencils:
             self._uphill(stencil, steps)
-        tried = sorted(filter(None, self._fits.values()), key=lambda f: -f.log_density)
+        tried = [fit for fit in self._fits.values() if fit and self._determines(fit)]
+        tried.sort(key=lambda fit: -fit.log_density)
         if not tried:
             raise ValueError(
                 f"{self.count} rows of the discrete Euler-Lagrange equation, from "
                 f"{self.u.shape[1]} snapshots of {len(self.u)} motions, are fewer than "
-                f"{ROWS_PER_FUNCTION} per function; record more snapshots, or lower "
-                "width or degree"
+                f"{ROWS_PER_FUNCTION} per function without the waves below the noise; "
+                "record more snapshots, or lower width or degree"
             )
         best = Choice(tried[0], tried[0].coefficients, np.inf)
         for fit in tried:
@@ -287,6 +288,11 @@ class Snapshots:
             moved = stabilised(fit.basis, fit.coefficients, factor, self.waves)
             best = max(best, Choice(fit, *moved), key=lambda one: one.log_density)
         return best
+
+    def _determines(self, fit: Fit) -> bool:
+        """Whether waves above the noise give enough rows for the functions of a fit."""
+        rows = self.u[:, 2:, 0].size * self._parts[self._held(fit.noise)].sum()
+        return bool(rows >= ROWS_PER_FUNCTION * fit.basis.size)
 
     def _uphill(self, stencil: str, steps: Mapping[str, tuple]) -> None:
         """Fit from the middle to neighbours of higher density until there is none."""
