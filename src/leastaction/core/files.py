@@ -13,7 +13,7 @@ import re
 import shutil
 import uuid
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -90,7 +90,11 @@ def _checksum(path: str | Path, size: int) -> int:
 def _refuse_inflated(path: str | Path) -> None:
     """Refuse a file that asks for more memory than it has bytes; nothing is read."""
     with netCDF4.Dataset(path) as file:
-        asked = [v.size * np.dtype(v.dtype).itemsize for v in file.variables.values()]
+        asked = [
+            v.size * np.dtype(v.dtype).itemsize
+            for one in (file, *file.groups.values())
+            for v in one.variables.values()
+        ]
     size = os.path.getsize(path)
     if sum(asked) > MOST_INFLATED * size:
         raise ContractError(
@@ -166,18 +170,51 @@ def _replicate(dataset: xr.Dataset, path: str | Path, i: int) -> xr.Dataset:
     return check(piece, kind, source, most_bytes=MOST_BYTES_READ_AHEAD)
 
 
-def save(dataset: xr.Dataset, path: str | Path, name: str) -> None:
-    """Write a dataset that honours the contract `name`, atomically."""
-    save_replicates([dataset], path, name)
+def load_parts(path: str | Path) -> dict[str, xr.Dataset]:
+    """Further datasets of a file, see :func:`save`, checked; its own is not read."""
+    with open_dataset(path), netCDF4.Dataset(path) as file:
+        names = list(file.groups)
+    found = {}
+    for name in names:
+        with (
+            _named_if_unreadable(path),
+            xr.open_dataset(
+                path,
+                engine="netcdf4",
+                group=name,
+                decode_times=False,
+                mask_and_scale=False,
+            ) as part,
+        ):
+            found[name] = part.load()
+        check(found[name], found[name].attrs.get("contract"), f"{path}, {name}")
+    return found
+
+
+def save(
+    dataset: xr.Dataset,
+    path: str | Path,
+    name: str,
+    parts: Mapping[str, xr.Dataset] | None = None,
+) -> None:
+    """Write a dataset that honours the contract `name`, atomically.
+
+    Further datasets, its `parts` by name, become groups of the file; they honour the
+    contracts that they name themselves.
+    """
+    save_replicates([dataset], path, name, parts)
 
 
 def save_replicates(
-    pieces: Iterable[xr.Dataset], path: str | Path, name: str | None = None
+    pieces: Iterable[xr.Dataset],
+    path: str | Path,
+    name: str | None = None,
+    parts: Mapping[str, xr.Dataset] | None = None,
 ) -> None:
     """Write pieces along `replicate` as they come, holding one in memory at a time.
 
     They honour the contract `name`, or the one that they name themselves; if one does
-    not, ContractError, and nothing is left at `path`.
+    not, ContractError, and nothing is left at `path`. For `parts` see :func:`save`.
     """
     with atomic_write(path) as part:
         write = _create
@@ -191,6 +228,10 @@ def save_replicates(
             del piece
         if write is _create:
             raise ContractError(f"there is nothing to write to {path}: no replicates")
+        for group, dataset in (parts or {}).items():
+            check(dataset, dataset.attrs["contract"], f"result {path}, {group}")
+            with _told_if_full(path, dataset.nbytes):
+                _create(dataset, part, mode="a", group=group)
         add_mark(part)
 
 
@@ -243,7 +284,7 @@ def _told_if_full(path: str | Path, needed: int = 0) -> Iterator[None]:
         ) from None
 
 
-def _create(dataset: xr.Dataset, path: Path) -> None:
+def _create(dataset: xr.Dataset, path: Path, **place) -> None:
     # In the order of a dataset that was read, so that a copy has the same bytes.
     coords = {name: dataset[name].variable for name in dataset.coords}
     dataset = dataset.drop_vars(list(coords)).assign_coords(coords)
@@ -254,7 +295,7 @@ def _create(dataset: xr.Dataset, path: Path) -> None:
             sizes = [1 if d == "replicate" else n for d, n in array.sizes.items()]
             encoding[name]["chunksizes"] = tuple(sizes)
     dataset.to_netcdf(
-        path, engine="netcdf4", encoding=encoding, unlimited_dims=["replicate"]
+        path, engine="netcdf4", encoding=encoding, unlimited_dims=["replicate"], **place
     )
 
 

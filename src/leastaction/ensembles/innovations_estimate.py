@@ -8,9 +8,12 @@ from scipy.linalg import qr
 from scipy.stats import chi2
 
 from leastaction.core.contracts import check
-from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
+from leastaction.core.estimate import (
+    NORMAL_QUANTILE,
+    LagrangianEstimate,
+    VolatilityEstimate,
+)
 from leastaction.core.library import Library
-from leastaction.core.model import NORMAL_QUANTILE
 from leastaction.ensembles.innovation_tests import order_disagreement, tested
 from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
 from leastaction.ensembles.sensor_records import records_of, stated, thinned
