@@ -111,7 +111,7 @@ def linearise(place, out, inverse, rate, by_x, by_c):
 
 
 @njit(cache=True, nogil=True)
-def begin(i, start, x, s, sensitive, h, g, e2):
+def begin(i, start, x, s, sensitive, normal, h, g, e2):
     # Loops, since an array assigned to another takes seconds to compile.
     for a in range(2 * N):
         x[a] = start[i, a]
@@ -119,7 +119,7 @@ def begin(i, start, x, s, sensitive, h, g, e2):
             s[j, a] = 1.0 if a == j else 0.0
     for a in range(N):
         e2[i, a] = 0.0
-    if sensitive:
+    if normal:
         for j in range(s.shape[0]):
             g[i, j] = 0.0
             for d in range(s.shape[0]):
@@ -217,9 +217,11 @@ def add_misfit(q, at, i, x, s, sensitive, weight, h, g, e2):
 @njit(cache=True, nogil=True)
 def shoot(
     plain, full, q, force, first, length, start, active, weight, dt, steps, sensitive,
-    h, g, e2, path,
+    h, g, e2, path, flow, mobility,
 ):
     # h = J'WJ, g = J'We, e2 = sum of squares by segment; inf where a motion escapes.
+    # Unless `flow` is empty, it is s at the end of each segment, and `mobility` the
+    # inverse mass matrix at its begin; h and g are not touched then.
     # force has 2 steps rows per sample, at the begin and the middle of every step.
     #
     # A sample is `steps` RK4 steps of the state x, in groups. After each group comes
@@ -247,8 +249,9 @@ def shoot(
     long = group * step
     driven = force.shape[0] > 0
     pushed = np.zeros(N)
+    normal = sensitive and flow.shape[0] == 0
     for i in range(first.size):
-        begin(i, start, x, s, sensitive, h, g, e2)
+        begin(i, start, x, s, sensitive, normal, h, g, e2)
         for n in range(length[i]):
             for block in range(steps // group if n > 0 else 0):
                 for turn in range(4 * group + (3 if sensitive else 0)):
@@ -305,6 +308,10 @@ def shoot(
                             monomial_full, value_full, m, out,
                         )
                         accelerate(y, pushed, out, inverse, rate)
+                        if mobility.shape[0] > 0 and k == 0:
+                            for a in range(N):
+                                for b in range(N):
+                                    mobility[i, a, b] = inverse[a, N + b]
                         linearise(place, out, inverse, rate, by_x, by_c)
                         for a in range(2 * N):
                             rates[place, a] = rate[a]
@@ -314,10 +321,12 @@ def shoot(
                 path[i, n, a] = x[a]
             if not add_misfit(q, first[i] + n, i, x, s, sensitive, weight, h, g, e2):
                 break
-        if sensitive:
-            for j in range(width):
-                for d in range(j):
-                    h[i, j, d] = h[i, d, j]
+        for j in range(width if normal else 0):
+            for d in range(j):
+                h[i, j, d] = h[i, d, j]
+        for j in range(width if flow.shape[0] > 0 else 0):
+            for a in range(2 * N):
+                flow[i, a, j] = s[j, a]
 """
 
 
@@ -467,8 +476,40 @@ class VariationalEquations:
         weight = np.full((count, dof), weight, dtype=float)
         how = weight, float(dt), int(steps), sensitive
         data = plain, full, q, force, *rows, start, unknowns
-        self.functions.shoot(*data, *how, h, g, square, path)
+        self.functions.shoot(*data, *how, h, g, square, path, NOWHERE, NOWHERE)
         return h, g, square
+
+    def flow(
+        self,
+        start: np.ndarray,
+        c: np.ndarray,
+        active: np.ndarray,
+        dt: float,
+        steps: int = 1,
+        force: np.ndarray | None = None,
+        first: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Flow φ over one sample from many states x, and its derivatives.
+
+        The input `force` is that of :meth:`normal_equations`, from the row `first` of
+        each state on.
+
+        Returns φ, (state, 2 dof); (∂φ/∂x, ∂φ/∂c) with the `active` coefficients,
+        (state, 2 dof, 2 dof + active); and M⁻¹(x), (state, dof, dof).
+        """
+        count, dof, unknowns = len(start), len(self.coordinates), len(active)
+        plain, full = self.table.contract(c, None), self.table.contract(c, active)
+        by_all = np.empty((count, 2 * dof, 2 * dof + unknowns))
+        path, mobility = np.empty((count, 2, 2 * dof)), np.empty((count, dof, dof))
+        force = np.empty((0, dof)) if force is None else np.ascontiguousarray(force)
+        first = np.zeros(count) if first is None else first
+        first = np.ascontiguousarray(first, dtype=np.int64)
+        data = plain, full, np.empty((0, 0)), force, first, np.full(count, 2)
+        begun = np.ascontiguousarray(start, dtype=float), unknowns
+        how = np.empty((0, 0)), float(dt), int(steps), True
+        empty = NOWHERE, np.empty((0, 0)), np.empty((count, dof))
+        self.functions.shoot(*data, *begun, *how, *empty, path, by_all, mobility)
+        return path[:, 1], by_all, mobility
 
 
 def variational_equations(
