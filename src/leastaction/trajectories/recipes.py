@@ -56,6 +56,16 @@ from leastaction.core.settings import (
 )
 
 
+class Motions(Settings):
+    """Motions in files of NumPy, trajectories one after the other, all equally long."""
+
+    states: Text = Field(
+        description="Path of q, then q̇, shape (sample, 2 dof); relative to the folder "
+        "of the project."
+    )
+    rates: Text = Field(description="The same of q̇, then q̈.")
+
+
 class RungeKutta(Ensemble):
     """Motion without a random force, by the classical Runge–Kutta method."""
 
@@ -71,6 +81,10 @@ class RungeKutta(Ensemble):
         {},
         description="Generalised external force of coordinates: expressions in "
         "`time`, parameters and the names under initial_state.random.",
+    )
+    motions: Motions | None = absent(
+        "Files with the motions of every replicate, which are then not integrated; "
+        "without these files the example is left out."
     )
     noise: SensorNoises = Field(
         default_factory=SensorNoises,
