@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from leastaction import load_model
+from leastaction import load
 
-model = load_model("results/recordings/pendulum/recommended/model.nc")
+model = load("results/recordings/pendulum/recommended/model.nc")
 print(model)  # L, D, equations of motion, H
 print(model.latex(theta=r"\theta"))
 

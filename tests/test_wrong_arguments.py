@@ -11,7 +11,7 @@ import leastaction as la
 
 TIME = np.arange(0, 4, 0.01)
 SPRING = la.System("xdot**2/2 - 2*x**2")
-SHAKEN = la.System("m*xdot**2/2 - x**2", {"m": 1.0}, volatility={"x": "s"})
+SHAKEN = la.System("m*xdot**2/2 - x**2", {"m": 1.0, "s": None}, volatility={"x": "s"})
 LIBRARY = {"reference": "xdot**2/2", "lagrangian": ["xdot**2", "x**2"]}
 START = {"x": 1.0, "xdot": 0.0}
 
@@ -67,7 +67,7 @@ def test_a_motion_is_followed_backwards(model):
     [
         ("xdot**2/2", "no leastaction.System with the coordinates x"),
         (la.System("ydot**2/2 - y**2"), "with the coordinates x"),
-        (la.System("xdot**2/2 - k*x**2"), "k of the truth has no value"),
+        (la.System("xdot**2/2 - k*x**2", {"k": None}), "k of the truth has no value"),
         (la.System("xdot**2/2 - exp(x)"), "cannot express the truth"),
     ],
 )
@@ -90,6 +90,9 @@ def test_a_candidate_that_is_none(model):
         ("xdot**2/2", {"calculus": "strato"}, "unknown calculus 'strato'"),
         ("xdot**2/2", {"volatility": "s"}, "expected one expression by coordinate"),
         ("k*xdot**2/2", {"parameters": {"k": "a"}}, "parameter k is 'a'"),
+        ("xdot**2 - cos(thta)", {}, "unknown symbol 'thta'"),
+        ("thetadot**2 + cos(thta)", {}, "'thta'; did you mean 'theta'"),
+        ("xdot**2/2", {"inputs": ("y",)}, "unknown coordinate 'y'"),
         ("k*xdot**2/2", {"parameters": [1]}, "expected values by name"),
         ("xdot**2/2", {"dissipation": "ydot**2"}, "each coordinate .x, y. needs"),
     ],
@@ -205,9 +208,9 @@ def test_states_of_a_symmetry_have_the_shape_of_samples(model):
 def test_a_file_without_cases_and_a_folder(model, tmp_path):
     model.save(tmp_path / "model.nc")
     with pytest.raises(ValueError, match="has no noise_mode 'shared'; leave it out"):
-        la.load_model(tmp_path / "model.nc", noise_mode="shared")
+        la.load(tmp_path / "model.nc", noise_mode="shared")
     with pytest.raises(ValueError, match="is a folder; expected a file in it"):
-        la.load_model(tmp_path)
+        la.load(tmp_path)
 
 
 def test_a_family_that_is_none():

@@ -22,11 +22,15 @@ _PUBLIC = {
     "system": "core.observations:system",
     "simulate": "core.observations:simulate",
     "IdentifiedModel": "core.model:IdentifiedModel",
-    "load_model": "core.model:load_model",
+    "load": "core.model:load",
     "Recipe": "core.recipe:Recipe",
 }
 
 __all__ = [*_PUBLIC, "recipes", "__version__"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def __getattr__(name: str):

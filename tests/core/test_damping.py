@@ -6,6 +6,8 @@ from support import observe, oscillator, recommended, system
 
 from leastaction import IdentifiedModel
 from leastaction.core.contracts import problems
+from leastaction.core.estimate import NORMAL_QUANTILE
+from leastaction.core.model import rounded
 
 CANDIDATES = ["xdot**2", "abs(xdot)", "xdot**4", "x**2*xdot**2"]
 CONSERVATIVE = {
@@ -153,7 +155,7 @@ def test_the_model_holds_prints_and_simulates_it(found):
     estimate, error = found[0].damping["xdot**2"]
     text = str(model)
     assert "Terms of the dissipation\n" in text
-    assert f"{estimate:.6g} +- {error:.2g}  xdot**2" in text
+    assert f"{' ± '.join(rounded(estimate, NORMAL_QUANTILE * error))}  xdot**2" in text
     (acceleration,) = model.system.evaluated(model.system.acceleration)
     v = model.system.qdot[0]
     assert float(acceleration.coeff(v)) == pytest.approx(-2 * estimate)

@@ -24,7 +24,7 @@ from leastaction.core.files import (
     save_text,
     sizes,
 )
-from leastaction.core.model import load_model
+from leastaction.core.model import load as load_model
 
 HERE = ":".join(str(folder) for folder in Path(__file__).parents[:2])
 

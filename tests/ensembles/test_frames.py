@@ -168,7 +168,7 @@ def test_storeys_are_found_among_springs_and_dampers_between_all_floors():
     both = [STIFFNESS] * 2, [2 * DAMPING] * 2
     data = frame(*both, ("a", "b"), 1e-4, 6000, 5e-3)
     model = found(data, storeys(2, every=True), colour="white")
-    terms = {(kind, term) for kind, term, *_ in model.terms() if kind in "LD"}
+    terms = {(row.of, row.term) for row in model.terms.itertuples() if row.of in "LD"}
     truth = {("L", "adot**2"), ("L", "bdot**2"), ("L", "a**2"), ("D", "adot**2")}
     assert terms == truth | {("L", "(-a + b)**2"), ("D", "(-adot + bdot)**2")}
     assert str(model.dataset["force_structure"].item()) == "ground"

@@ -19,7 +19,7 @@ SENSOR = {"noise": {"q": 0.01}, "channels": ["q"], "every": 5}
 def found(data: xr.Dataset, library) -> dict:
     """Coefficients by kind and term, logarithm of the likelihood, sensor noise."""
     model = IdentifiedModel(RECIPE.dataset(data, library))
-    values = {(kind, term): value for kind, term, value, _ in model.terms()}
+    values = {(row.of, row.term): row.value for row in model.terms.itertuples()}
     noise = model.dataset["sensor_noise_estimate"].values
     # Whatever was found, so that replicates can be stacked.
     listed = {str(name) for name in model.dataset["parameter"].values}

@@ -12,9 +12,11 @@ from support import (
     system,
 )
 
-from leastaction import IdentifiedModel, load_model
+from leastaction import IdentifiedModel, load
 from leastaction.core.contracts import ContractError
+from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.files import save
+from leastaction.core.model import rounded
 from leastaction.ensembles.strong_taylor import integrator
 
 
@@ -33,7 +35,7 @@ def pair():
 
 
 def test_a_file_alone_gives_the_model_back(path):
-    model = load_model(path)
+    model = load(path)
     assert model.coordinates == ("x",)
     assert set(model.support) == {"x**2", "xdot**2"}
     assert model.coefficient("xdot**2") == 0.5
@@ -43,9 +45,10 @@ def test_a_file_alone_gives_the_model_back(path):
 
 
 def test_it_prints_its_lagrangian_with_errors_and_the_laws(path):
-    model = load_model(path)
+    model = load(path)
     text = str(model)
-    shown = f"{model.coefficient('x**2'):.6g} +- {model.standard_error('x**2'):.2g}"
+    width = NORMAL_QUANTILE * model.standard_error("x**2")
+    shown = " ± ".join(rounded(model.coefficient("x**2"), width))
     assert f"{shown}  x**2" in text
     assert "0.5 (given)  xdot**2" in text
     for title in ("Lagrangian", "Volatility", "Equations of motion", "Hamiltonian"):
@@ -76,7 +79,7 @@ def test_alternatives_are_said(observations):
 
 
 def test_its_system_has_the_law_of_its_coefficients(path):
-    model = load_model(path)
+    model = load(path)
     x, v = model.system.state
     acceleration = model.system.evaluated(model.system.acceleration[0])
     assert sp.simplify(acceleration - 2 * model.coefficient("x**2") * x) == 0
@@ -89,8 +92,7 @@ def test_it_simulates_like_the_truth_it_came_from(path, rng):
     normals = rng.standard_normal((2, 2000, 1))
     start = np.array([1.0, 0.0])
     found, true = (
-        integrator(s)(start, normals, 1e-3)
-        for s in (load_model(path).system, oscillator())
+        integrator(s)(start, normals, 1e-3) for s in (load(path).system, oscillator())
     )
     assert np.abs(found - true).max() < 0.1 * np.abs(true).max()
 
@@ -168,7 +170,7 @@ def test_a_square_that_gets_negative_has_a_floor(pair):
 def test_the_calculus_is_kept_in_the_file(tmp_path, observations):
     library = {**OSCILLATOR_LIBRARY, "calculus": "stratonovich"}
     save(recommended(observations, library).model, tmp_path / "model.nc", "model")
-    found = load_model(tmp_path / "model.nc")
+    found = load(tmp_path / "model.nc")
     assert found.system.calculus == "stratonovich"
     assert "Equations of motion in the sense of Ito" in str(found)
 
@@ -185,10 +187,10 @@ def test_models_of_one_support_share_their_compiled_integrator(pair):
 
 def test_a_replicate_that_is_not_there_is_refused(path):
     with pytest.raises(IndexError, match=r"replicates 0 \.\.\. 0, not 3"):
-        load_model(path, 3)
+        load(path, 3)
 
 
 def test_another_file_is_refused(tmp_path, observations):
     save(observations, tmp_path / "observations.nc", "observations")
     with pytest.raises(ContractError, match="choose methods"):
-        load_model(tmp_path / "observations.nc")
+        load(tmp_path / "observations.nc")

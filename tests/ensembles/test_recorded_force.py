@@ -56,7 +56,7 @@ def assert_true(law):
         ("D", "xdot**2"): LOSS / 2,
         ("S", "x"): STRENGTH,
     }
-    found = {(kind, name): (value, error) for kind, name, value, error in law.terms()}
+    found = {(row.of, row.term): (row.value, row.std) for row in law.terms.itertuples()}
     assert set(found) == set(truth)
     for key, value in truth.items():
         estimate, error = found[key]
@@ -84,7 +84,7 @@ def test_a_gain_that_is_unknown_leaves_the_scale_to_what_is_known(motion):
         y, force / 3, {"unit": "V", "gain": "unknown"}, reference=f"{MASS / 2}*xdot**2"
     )
     assert_true(law)
-    assert law.terms()[0][2:] == (MASS / 2, 0.0)
+    assert tuple(law.terms.loc[0, ["value", "std"]]) == (MASS / 2, 0.0)
     assert "What is known gives the scale" in str(law)
     gain, error = numbers(law, "gain")
     assert abs(gain - 3) < 4 * error < 1

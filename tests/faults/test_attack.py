@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from recorded import imported, rig, rows, write
 from support import observe, oscillator
 
-from leastaction import load_model, recipes
+from leastaction import load as load_law
+from leastaction import recipes
 from leastaction.core import compiled
 from leastaction.core.cache import cache_folder, cached
 from leastaction.core.contracts import ContractError
@@ -42,7 +43,7 @@ def files(tmp_path_factory):
     save(observations, folder / "observations.nc", "observations")
     fitted = recipes.ensembles.recommended().fit(observations, LIBRARY)
     fitted.save(folder / "model.nc")
-    str(load_model(folder / "model.nc"))
+    str(load_law(folder / "model.nc"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(harm, "writable", str(folder))
         yield folder
@@ -72,8 +73,8 @@ def test_a_hostile_model_is_refused_or_shown(files, data):
     spoil(path, data.draw)
     with harmless():
         try:
-            model = load_model(path)
-            assert str(model) and model.latex_terms() and model.terms() is not None
+            model = load_law(path)
+            assert str(model) and model.latex_terms() and model.terms is not None
         except Exception as error:
             if not told(error):
                 raise

@@ -5,7 +5,7 @@ import pytest
 from port_support import identified, observations
 from stages import differentiate
 
-from leastaction import load_model
+from leastaction import load
 from leastaction.core import files
 from leastaction.ports.effort_data import difference
 from leastaction.ports.model import PortModel
@@ -21,7 +21,7 @@ CASES = [
 def test_a_model_is_what_its_file_says(name, estimator, tmp_path):
     found = identified(name, estimator)
     files.save(found, tmp_path / "model.nc", found.attrs["contract"])
-    loaded, direct = load_model(tmp_path / "model.nc"), PortModel(found)
+    loaded, direct = load(tmp_path / "model.nc"), PortModel(found)
     x, _ = direct.training_data
     assert np.array_equal(loaded.efforts(x), direct.efforts(x))
     assert loaded.training_size == 16

@@ -85,7 +85,7 @@ def learned(dry: float) -> tuple[tuple[float, float], list[str]]:
     )
     inertia = 2 * law.coefficient("thetadot**2") / INERTIA - 1
     weight = law.coefficient("cos(theta)") / WEIGHT - 1
-    losses = [name for kind, name, _, _ in law.terms() if kind == "D"]
+    losses = list(law.terms.query("of == 'D'").term)
     return (inertia, weight), losses
 
 

@@ -73,7 +73,7 @@ def test_the_law_of_a_filmed_pendulum():
     )
     assert law.support == ["thetadot**2", "cos(theta)"]
     assert law.coefficient("cos(theta)") == pytest.approx(20.0, rel=2e-3)
-    assert [t[1] for t in law.terms() if t[0] == "D"] == [
+    assert list(law.terms.query("of == 'D'").term) == [
         "abs(thetadot)",
         "thetadot**2",
     ]

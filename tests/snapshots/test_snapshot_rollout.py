@@ -5,7 +5,7 @@ import pytest
 from stages import assemble, differentiate, identify, simulate, validate
 from support import motion_settings, system
 
-from leastaction import load_model
+from leastaction import load as load_law
 from leastaction.core.contracts import check
 from leastaction.core.files import load, save
 from leastaction.snapshots.learned_model import LearnedFlow, LearnedLagrangian
@@ -262,7 +262,7 @@ def test_a_file_alone_gives_the_model_back(kind, model, flow, tmp_path):
     path = tmp_path / "model.nc"
     save(dataset, path, kind)
     assert load(path).attrs["contract"] == kind
-    found = load_model(path, noise_level=1e-3)
+    found = load_law(path, noise_level=1e-3)
     assert isinstance(found, (LearnedLagrangian, LearnedFlow))
     assert found.coordinates == ("th",)
     text = str(found)

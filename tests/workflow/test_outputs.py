@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from project import EXAMPLES, FIGURES
 
-from leastaction import load_model
+from leastaction import load
 from leastaction.report import verdict
 
 PAPER = "results/stochastic_lagrangian"
@@ -38,7 +38,7 @@ def test_every_variable_has_units_and_a_name(finished):
 
 def test_model_file_is_self_contained(finished):
     path = finished.folder / PAPER / "duffing/recommended/model.nc"
-    text = str(load_model(path))
+    text = str(load(path))
     for word in ("x**4", "Equations of motion", "Hamiltonian", "+-"):
         assert word in text
 

@@ -25,6 +25,7 @@ from leastaction.configuration.config import (
 )
 from leastaction.configuration.jobs import bytes_of_paths
 from leastaction.configuration.sources import source_files, write_listing
+from leastaction.configuration.sweep import maker, shown
 from leastaction.core.settings import ConfigError, complete
 from leastaction.core.families import is_field, system_reference
 from leastaction.recordings.configuration import (
@@ -287,6 +288,22 @@ def reads_block(stage, example):
     """Whether a block of a stage reads the same block of the stage before it."""
     replicates = [replicates_of(name, example) for name in ("simulate", stage)]
     return stage != "simulate" and replicates[0] == replicates[1]
+
+
+def made(file, part=""):
+    """A file that the estimator of the wildcards reads, from the estimator that makes it.
+
+    A swept setting of a later stage does not make it again.
+    """
+    stage = STAGE_OF[file]
+
+    def path(wildcards):
+        recipes = example_of(wildcards)["estimators"]
+        name = maker(recipes, wildcards.estimator, stage)
+        folder = f"<results>/{wildcards.paper}/{wildcards.example}/{name}"
+        return f"{folder}/{file}{part}.nc".format(**wildcards)
+
+    return path
 
 
 def block_of(stage, wildcards):

@@ -107,8 +107,8 @@ rule tabulate:
 
 rule score:
     input:
-        models=models,
-        rollouts=rollouts,
+        models=scored_files("estimators", "model"),
+        rollouts=scored_files("rolled_out", "rollout"),
         sources=score_sources,
     output:
         scores="<results>/{paper}/{example}/scores.csv",

@@ -9,6 +9,7 @@ from leastaction.configuration.jobs import (
     kind_of_data,
     panel,
     rolled_out,
+    scored,
     shows,
 )
 
@@ -66,11 +67,11 @@ def panels(wildcards, parts):
 
 
 def models_of(paper, names):
-    """Models of every estimator of the examples `names`."""
+    """Models of the estimators that are shown of the examples `names`."""
     return [
         f"<results>/{paper}/{name}/{estimator}/model.nc"
         for name in names
-        for estimator in EXAMPLES[paper, name]["estimators"]
+        for estimator in shown(EXAMPLES[paper, name]["estimators"])
     ]
 
 
@@ -188,10 +189,16 @@ def table_settings(wildcards):
 
 
 def score_settings(wildcards):
-    return {
-        "panels": panels(wildcards, FOR_TABLES_AND_SCORES),
-        "paper": wildcards.paper,
-    }
+    panels = {wildcards.example: scored(example_of(wildcards))}
+    return {"panels": panels, "paper": wildcards.paper}
+
+
+def scored_files(part, file):
+    """Files of all estimators that the scorecard has rows of."""
+    return lambda wildcards: [
+        f"<results>/{wildcards.paper}/{wildcards.example}/{estimator}/{file}.nc"
+        for estimator in scored(example_of(wildcards))[part]
+    ]
 
 
 def reproduces(paper, name):
@@ -264,7 +271,7 @@ def benchmarks_of(paper, name):
     blocks = [f".{i}_of_{count}" for i in range(1, count + 1)] if split else [""]
     return expand(
         f"<logs>/{paper}/{name}/{{e}}/{{s}}{{b}}.tsv",
-        e=EXAMPLES[paper, name]["estimators"],
+        e=shown(EXAMPLES[paper, name]["estimators"]),
         s=stages,
         b=blocks,
     )
@@ -288,7 +295,7 @@ def description_settings(wildcards):
     """The truth of an example, and its estimators in the order of their models."""
     example = EXAMPLES[wildcards.paper, wildcards.example]
     parts = {key: example[key] for key in ("title", "system")}
-    return {**parts, "estimators": list(example["estimators"])}
+    return {**parts, "estimators": shown(example["estimators"])}
 
 
 def matrix_settings(wildcards):
@@ -309,6 +316,7 @@ def matrix_settings(wildcards):
             }
             for paper, name in compared(wildcards)
             for estimator, recipe in EXAMPLES[paper, name]["estimators"].items()
+            if not recipe.get("setting")
         ],
     }
 

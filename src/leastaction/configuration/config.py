@@ -17,6 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from leastaction.configuration.checks import accepted
 from leastaction.configuration.jobs import is_random
+from leastaction.configuration.sweep import without_sweeps
 from leastaction.core import families
 from leastaction.core.families import is_plain, unknown
 from leastaction.core.settings import (
@@ -400,8 +401,8 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
 def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
     """The example itself, then each of its variants as ``<name>-<variant>``.
 
-    A variant has none of the paper's printed numbers and formulas, and nothing that it
-    overrides with null.
+    A variant has none of the paper's printed numbers, formulas and sweeps, and nothing
+    that it overrides with null.
     """
     if not isinstance(example, Mapping):
         raise ConfigError(f"example {name}", ["it is not a list of 'key: value'"])
@@ -409,9 +410,10 @@ def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
     base = {key: value for key, value in example.items() if key != "variants"}
     yield name, copy.deepcopy(base)
     own = {k: v for k, v in (base.get("publish") or {}).items() if k == "targets"}
+    of_variants = {**without_sweeps(base), "publish": own}
     for variant, overrides in (example.get("variants") or {}).items():
         check_label("variant", variant)
-        merged = merge({**base, "publish": own}, overrides)
+        merged = merge(of_variants, overrides)
         yield f"{name}-{variant}", without_nulls(merged, overrides)
 
 

@@ -80,7 +80,7 @@ class Contract:
 
     In a `swept` one the dimensions of a sweep over noise may stand after `replicate`.
     `model` is the class that it is read into, as ``family.module:Class``; see
-    :func:`leastaction.load_model`.
+    :func:`leastaction.load`.
     """
 
     made_by: str

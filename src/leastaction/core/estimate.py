@@ -10,6 +10,7 @@ import xarray as xr
 from leastaction.core.contracts import Contract, variables
 from leastaction.core.families import unknown
 
+CONFIDENCE = 0.95
 # Standard errors in half an interval of 95 %, normal distribution.
 NORMAL_QUANTILE = 1.959963984540054
 OF_DAMPING = """
@@ -69,6 +70,20 @@ motion gives it
     model="core.model:IdentifiedModel",
 )
 CONTRACTS = {"model": MODEL}
+
+
+def interval_factor(model: xr.Dataset) -> float:
+    """Standard errors in half an interval of 95 %.
+
+    Student's t of a model whose errors come from blocks left out in turn, else that of
+    the normal distribution.
+    """
+    if "blocks" not in model:
+        return NORMAL_QUANTILE
+    from scipy.stats import t
+
+    blocks = int(model["blocks"].values.flat[0])
+    return float(t.ppf((1 + CONFIDENCE) / 2, max(blocks - 1, 1)))
 
 
 @dataclass(frozen=True)

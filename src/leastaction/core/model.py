@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy as sp
@@ -11,12 +12,20 @@ import xarray as xr
 
 from leastaction.core import files
 from leastaction.core.contracts import check, contracts
-from leastaction.core.estimate import NORMAL_QUANTILE
+from leastaction.core.estimate import interval_factor
 from leastaction.core.expressions import RAISED, parse, symbol
-from leastaction.core.families import implementation, system_class, unknown
+from leastaction.core.families import (
+    implementation,
+    registered,
+    system_class,
+    unknown,
+)
 from leastaction.core.library import Comparison, Library, compare
 from leastaction.core.symmetries import Symmetry, symmetries_of_terms
 from leastaction.core.system import DIGITS, System, latex_names
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Smallest volatility of a model whose S² is not a square, in units of its rms value.
 FLOOR = 1e-3
@@ -31,13 +40,13 @@ _LOWERED = {raised: digit for digit, raised in RAISED.items()}
 _POWER = re.compile("·10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 
 
-def load_model(
+def load(
     path: str | Path,
     replicate: int = 0,
     noise_level: float | None = None,
     noise_mode: str | None = None,
 ):
-    """Load one replicate of a ``model.nc``; of a sweep over noise, one case.
+    """Load a saved law or model; of several replicates, or cases of a sweep, one.
 
     Parameters
     ----------
@@ -50,9 +59,10 @@ def load_model(
 
     Returns
     -------
-    IdentifiedModel, or another class
-        A law of written terms is an :class:`~leastaction.IdentifiedModel`; families
-        have classes of their own for what has no terms.
+    Law, IdentifiedModel, or another class
+        What was saved: a :class:`~leastaction.Law` with its data, verdict and figures.
+        A ``model.nc`` of the workflow is an :class:`~leastaction.IdentifiedModel`;
+        families have classes of their own for what has no terms.
 
     Raises
     ------
@@ -70,11 +80,15 @@ def load_model(
     >>> recipe = la.recipes.trajectories.recommended()
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     recipe.fit(motion, library, time=time).save(f"{folder}/model.nc")
-    ...     model = load_model(f"{folder}/model.nc")
+    ...     model = load(f"{folder}/model.nc")
     >>> model.support
     ['xdot**2', 'x**2']
     """
-    return model_of(files.load(path), replicate, noise_level, noise_mode, str(path))
+    dataset, parts = files.load(path), files.load_parts(path)
+    for name, reference in registered("SAVED_WITH").items():
+        if name in parts:
+            return implementation(reference)(dataset, parts)
+    return model_of(dataset, replicate, noise_level, noise_mode, str(path))
 
 
 def model_of(
@@ -86,7 +100,7 @@ def model_of(
 ):
     """Model of one replicate, and case, of what was identified.
 
-    Arguments, class and errors as of :func:`load_model`; these call it `source`.
+    Arguments, class and errors as of :func:`load`; these call it `source`.
     """
     reference = contracts()[dataset.attrs["contract"]].model
     if reference is None:
@@ -138,26 +152,51 @@ class IdentifiedModel:
         chosen = self.dataset["support"].values.astype(bool)
         return [str(t) for t in self.dataset["term"].values[chosen]]
 
-    def coefficient(self, term: str) -> float:
-        """Estimate of the coefficient of a term of L, zero if it was not selected.
+    def coefficient(self, term: str, of: str = "L") -> float:
+        """Estimate of the coefficient of a term, zero if it was not selected.
 
-        ValueError if it is no candidate.
+        Parameters
+        ----------
+        term
+            As a candidate is written, such as ``xdot**2``; of a constant volatility the
+            name of the coordinate.
+        of
+            ``L``, ``D`` (Rayleigh function), ``S`` (volatility) or ``S^2``.
+
+        Raises
+        ------
+        ValueError
+            If it is no candidate.
         """
-        return self._of_term("coefficient_estimate", term)
+        return self._of_term(term, of)[0]
 
-    def standard_error(self, term: str) -> float:
-        """Standard error of the coefficient of a term of L.
+    def standard_error(self, term: str, of: str = "L") -> float:
+        """Standard error of the coefficient of a term; arguments and errors as there.
 
-        Zero if the coefficient was given, NaN if the method has none; ValueError if the
-        term is no candidate.
+        Zero if the coefficient was given, NaN if the method has none.
         """
-        return self._of_term("coefficient_std", term)
+        return self._of_term(term, of)[1]
 
-    def _of_term(self, variable: str, term: str) -> float:
-        known = [str(name) for name in self.dataset["term"].values]
-        if term not in known:
-            raise ValueError(unknown("candidate of L", term, known))
-        return float(self.dataset[variable].values[known.index(term)])
+    def _of_term(self, term: str, of: str) -> tuple[float, float]:
+        functions = ("L", "D", "S", "S^2")
+        if of not in functions:
+            raise ValueError(unknown("function", of, functions))
+        if of in "LD":
+            kind = {"L": "", "D": "dissipation_"}[of]
+            known = [str(name) for name in self.dataset[f"{kind}term"].values]
+            found = {}
+            if term in known:
+                place = known.index(term)
+                found[term] = tuple(
+                    float(self.dataset[f"{kind}coefficient_{what}"].values[place])
+                    for what in ("estimate", "std")
+                )
+        else:
+            found = {n: (x, error) for k, n, x, error in self._sums() if k == of}
+            known = list(found)
+        if term not in found:
+            raise ValueError(unknown(f"candidate of {of}", term, known))
+        return found[term]
 
     @property
     def system(self):
@@ -176,7 +215,13 @@ class IdentifiedModel:
             volatility=self._volatility(parameters),
             calculus=data.attrs.get("calculus", "ito"),
             parameters=parameters,
+            inputs=self.inputs,
         )
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Coordinates with a recorded force, ``F_x`` in the equation of ``x``."""
+        return ()
 
     def _functions(self, kind: str, values: np.ndarray) -> dict[int, sp.Expr]:
         """Candidates of a kind whose values are not zero, by position."""
@@ -229,19 +274,37 @@ class IdentifiedModel:
 
     @property
     def sympy(self) -> dict[str, sp.Expr | sp.Matrix]:
-        """L, D, S, H and the accelerations as SymPy, numbers put in."""
+        """L, D, S, H and the accelerations as SymPy, numbers put in.
+
+        A recorded force of ``x`` is the symbol ``F_x`` in the accelerations.
+        """
         system = self.system
         parts = {
             "lagrangian": system.lagrangian,
             "dissipation": system.dissipation,
             "volatility": system.volatility,
             "hamiltonian": system.hamiltonian,
-            "acceleration": system.acceleration,
+            "acceleration": system.driven_acceleration,
         }
         return {name: system.evaluated(part) for name, part in parts.items()}
 
+    @property
+    def equations(self) -> list[str]:
+        """Equations of motion as text that SymPy reads, in all digits, SI units.
+
+        ``F_x`` is the generalised force of a recorded input of ``x``, ``Wdot_1`` white
+        noise of strength one.
+        """
+        system = self.system
+        both = [(e.lhs, system.evaluated(e.rhs)) for e in system.equations_of_motion]
+        return [f"{left} = {right}" for left, right in both]
+
     def function(self) -> Callable:
-        """Accelerations as a plain function; see `acceleration_function`."""
+        """Accelerations as a plain function of NumPy arrays.
+
+        ``acceleration(q, qdot, force=0)`` takes and returns arrays (..., dof), in SI
+        units; ValueError if these have another last length.
+        """
         return acceleration_function(self.system)
 
     def predict(self, q, qdot, time, force=None) -> xr.Dataset:
@@ -272,6 +335,8 @@ class IdentifiedModel:
             {name: (dims, x) for name, x in zip(("q", "qdot"), found, strict=True)},
             coords={"time": np.asarray(time, dtype=float), "dof": [*self.coordinates]},
         )
+
+    simulate = predict
 
     @property
     def symmetries(self) -> list[Symmetry]:
@@ -347,16 +412,39 @@ class IdentifiedModel:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write ``model.nc``, which :func:`load_model` reads."""
+        """Write ``model.nc``, which :func:`leastaction.load` reads."""
         files.save(self._saved, path, "model")
 
-    def terms(self) -> list[tuple[str, str, float, float]]:
-        """What was found: kind, term, coefficient and standard error.
+    @property
+    def terms(self) -> "pd.DataFrame":
+        """What was found, a row by term, in SI units.
 
-        Kinds are L, D, and S of a random force: its volatility by coordinate where that
-        is constant, else the terms of S, or of S² as `S^2`. An error of zero means that
-        the coefficient is given, NaN that the method has none.
+        Columns are the `term`, the function `of` it (L, D, and S of a random force: its
+        volatility by coordinate where that is constant, else the terms of S, or of S²
+        as ``S^2``), the coefficient as `value`, its standard error `std`, the 95 %
+        interval from `low` to `high`, and the `unit`, empty if it is not known. A `std`
+        of zero means that the coefficient is given, NaN that the method has none.
         """
+        import pandas as pd
+
+        unit_of, factor, rows = self._unit_of(), self.interval_factor, []
+        for kind, name, value, error in self._sums():
+            low, high = value - factor * error, value + factor * error
+            rows.append((name, kind, value, error, low, high, unit_of(kind, name)))
+        columns = ["term", "of", "value", "std", "low", "high", "unit"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def _unit_of(self) -> Callable[[str, str], str]:
+        """Unit of the coefficient of a term of a kind."""
+        return lambda kind, term: ""
+
+    @property
+    def interval_factor(self) -> float:
+        """Standard errors in half an interval of 95 %."""
+        return interval_factor(self.dataset)
+
+    def _sums(self) -> list[tuple[str, str, float, float]]:
+        """Kind, term, coefficient and standard error of what was found."""
         sums = [
             ("L", *self._sum_of("coefficient", "term")),
             ("D", *self._sum_of("dissipation_coefficient", "dissipation_term")),
@@ -390,13 +478,13 @@ class IdentifiedModel:
         errors, there = self.dataset[f"{variable}_std"].values[place], values != 0
         return values[there], errors[there], self.dataset[terms].values[there]
 
-    def latex_terms(self, factor: float = NORMAL_QUANTILE) -> str:
-        """L, D and S as LaTeX, each coefficient with `factor` standard errors."""
+    def latex_terms(self) -> str:
+        """L, D and S as LaTeX, each coefficient with its 95 % interval."""
         names = latex_names(self.coordinates)
         variables = system_class(self.dataset.attrs).names_of(self.coordinates)
         sums: dict[str, list[str]] = {}
-        for kind, term, value, error in self.terms():
-            number, width = rounded(value, factor * error)
+        for kind, term, value, error in self._sums():
+            number, width = rounded(value, self.interval_factor * error)
             sign = "-" if number.startswith("-") else "+"
             number = number.removeprefix("-")
             if width:
@@ -431,12 +519,13 @@ class IdentifiedModel:
         data, names = self.dataset, self.coordinates
         values = [self.coefficient(term) for term in self.support]
         errors = [self.standard_error(term) for term in self.support]
-        lines = ["Terms of the Lagrangian"]
-        lines += _listed(values, errors, self.support, certain=" (given)")
+        factor = self.interval_factor
+        lines = ["Terms of the Lagrangian, with 95 % intervals"]
+        lines += _listed(values, errors, self.support, factor, certain=" (given)")
         if self.not_identifiable:
             return "\n".join([*lines, f"Not identifiable: {self.not_identifiable}"])
         damping = self._sum_of("dissipation_coefficient", "dissipation_term")
-        lines += _titled("Terms of the dissipation", *damping)
+        lines += _titled("Terms of the dissipation", factor, *damping)
         lines += self._trust()
         alternatives = str(data["alternatives"].values)
         if alternatives:
@@ -445,11 +534,11 @@ class IdentifiedModel:
         values = data["volatility_estimate"].values
         if values.any():
             lines.append("Volatility" + ("" if constant else ", root mean square"))
-            lines += _listed(values, data["volatility_std"].values, names)
+            lines += _listed(values, data["volatility_std"].values, names, factor)
         if not constant:
             for name, (kind, *law) in zip(names, self._volatility_laws(), strict=True):
                 title = "Volatility" if kind == "S" else "Squared volatility"
-                lines += _titled(f"{title} of {name}", *law)
+                lines += _titled(f"{title} of {name}", factor, *law)
         system = self.system
         if not system.has_equations:
             lines.append("No equations of motion: a coordinate has no kinetic energy")
@@ -471,25 +560,26 @@ class IdentifiedModel:
         if "excess_std" in self.dataset:
             excess, std = (float(self.dataset[k]) for k in ("excess", "excess_std"))
             if np.isfinite(std):
-                marks.append(f"residual {excess:.2g} +- {std:.1g} beyond noise")
+                width = self.interval_factor * std
+                marks.append(f"residual {excess:.2g} ± {width:.1g} beyond noise")
         trusted = float(self.dataset["trusted"]) > 0
         verdict = "passes" if trusted else "is NOT to be trusted: it fails"
         return [f"The fit {verdict} its own tests ({', '.join(marks)})"]
 
 
-def _titled(title: str, *columns) -> list[str]:
-    """Lines of a sum of terms with standard errors; none if it is empty."""
-    lines = _listed(*columns)
+def _titled(title: str, factor: float, *columns) -> list[str]:
+    """Lines of a sum of terms with intervals; none if it is empty."""
+    lines = _listed(*columns, factor)
     return [title, *lines] if lines else []
 
 
-def _listed(values, errors, names, certain: str = "") -> list[str]:
-    """Lines of values with their standard errors, where these are known."""
+def _listed(values, errors, names, factor: float, certain: str = "") -> list[str]:
+    """Lines of values with `factor` standard errors, where these are known."""
     lines = []
     for value, error, name in zip(values, errors, names, strict=True):
-        known = certain if error == 0 else ""
-        shown = f" +- {error:.2g}" if error > 0 else known
-        lines.append(f"  {value:.6g}{shown}  {name}")
+        number, width = rounded(value, factor * max(np.nan_to_num(error), 0.0))
+        shown = f" ± {width}" if width else certain if error == 0 else ""
+        lines.append(f"  {number}{shown}  {name}")
     return lines
 
 
@@ -503,7 +593,8 @@ def latex(system: System, labels: Mapping[str, str] | None = None) -> str:
     lines = [f"L &= {text(system.lagrangian)}"]
     if system.dissipation != 0:
         lines.append(f"D &= {text(system.dissipation)}")
-    lines += [f"{text(sp.expand(one))} &= 0" for one in system.balance]
+    both = zip(system.balance, system.external_forces, strict=True)
+    lines += [f"{text(sp.expand(one))} &= {text(force)}" for one, force in both]
     return _aligned(lines)
 
 

@@ -18,7 +18,13 @@ from leastaction.core.method import (
     step,
     steps,
 )
-from leastaction.core.settings import CHANNELS, Library, Settings, complete
+from leastaction.core.settings import (
+    CHANNELS,
+    Library,
+    Settings,
+    checked,
+    complete,
+)
 
 
 class Recipe(Settings):
@@ -41,6 +47,57 @@ class Recipe(Settings):
     assemble: Annotated[Assemble, AnyOf("assemble")]
     identify: Annotated[Identify, AnyOf("identify")]
     _model: Any = PrivateAttr(None)
+
+    def __dir__(self) -> list[str]:
+        public = ("fit", "get_params", "predict", "set_params", "steps")
+        return sorted([*super().__dir__(), *public])
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Steps by stage, and if `deep` their settings, as scikit-learn names them.
+
+        ``sklearn.base.clone`` of a recipe works, which then has not been fitted.
+
+        >>> import leastaction as la
+        >>> recipe = la.recipes.ensembles.recommended(max_terms=3)
+        >>> recipe.get_params()["identify__max_terms"]
+        3
+        >>> type(recipe)(**recipe.get_params(deep=False)) == recipe
+        True
+        """
+        found = {method.stage: method for method in self.steps()}
+        if deep:
+            settings = {stage: dir(method) for stage, method in found.items()}
+            found |= {
+                f"{stage}__{name}": getattr(found[stage], name)
+                for stage, names in settings.items()
+                for name in names
+            }
+        return found
+
+    def set_params(self, **values) -> "Recipe":
+        """Change settings, named as in :meth:`get_params`; returns the recipe.
+
+        ValueError if a setting is unknown, or out of bounds.
+
+        >>> import leastaction as la
+        >>> recipe = la.recipes.ensembles.recommended()
+        >>> recipe.set_params(identify__max_terms=3).identify.max_terms
+        3
+        """
+        known = self.get_params()
+        steps = {method.stage: method for method in self.steps()}
+        for name, value in values.items():
+            if name not in known:
+                raise ValueError(unknown("setting", name, known))
+            stage, _, setting = name.partition("__")
+            if setting:
+                settings = steps[stage].plain() | {setting: value}
+                value = checked(settings, type(steps[stage]), stage)
+            steps[stage] = value
+        changed = type(self)(**steps)
+        for stage in steps:
+            setattr(self, stage, getattr(changed, stage))
+        return self
 
     def dataset(
         self,
@@ -74,7 +131,7 @@ class Recipe(Settings):
         progress: bool = True,
         **case,
     ):
-        """Model of one replicate, as :func:`leastaction.load_model` gives it.
+        """Model of one replicate, as :func:`leastaction.load` gives it.
 
         Parameters
         ----------
@@ -96,7 +153,7 @@ class Recipe(Settings):
         Returns
         -------
         IdentifiedModel, or another class
-            As :func:`leastaction.load_model`.
+            As :func:`leastaction.load`.
 
         Raises
         ------

@@ -56,6 +56,10 @@ class Settings(BaseModel):
             if value is not None or key not in fields or fields[key].is_required()
         }
 
+    def __dir__(self) -> list[str]:
+        """Names of the settings; what pydantic adds is not for users."""
+        return sorted(type(self).model_fields)
+
     def plain(self) -> dict:
         """Return the section as plain data, defaults included."""
         return self.model_dump(by_alias=True, warnings=False)

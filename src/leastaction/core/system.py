@@ -68,14 +68,15 @@ class System:
     """Lagrangian system with Rayleigh dissipation and random forces.
 
     Expressions may be text; every name ``x`` with an ``xdot`` is then a coordinate, any
-    other a parameter, which may get its value when it is simulated.
+    other one of `parameters`.
 
     Attributes
     ----------
     lagrangian
         Lagrangian L(q, q̇), J.
     parameters
-        Value of each parameter (SI units); NaN where it is left open.
+        Value of each parameter (SI units); None of one that gets it when the system is
+        simulated, which is NaN then.
     coordinates
         Names of the generalised coordinates q; the velocity of ``x`` is ``xdot``.
     dissipation
@@ -85,16 +86,21 @@ class System:
         (generalised force times s^0.5); or one expression by coordinate.
     calculus
         ``"ito"`` or ``"stratonovich"``: the meaning of S dW when S depends on q̇.
+    inputs
+        Coordinates on which an external force acts: ``F_x`` in the equation of ``x``.
 
     Raises
     ------
     ValueError
-        If text is not arithmetic over these names, or the mass matrix is singular.
+        If text is not arithmetic over these names, a name is neither a coordinate nor a
+        parameter, or the mass matrix is singular.
 
     Examples
     --------
     >>> truth = System(
-    ...     "m*xdot**2/2 - k*x**2/2", {"m": 1, "k": 1000}, volatility={"x": "sigma"}
+    ...     "m*xdot**2/2 - k*x**2/2",
+    ...     {"m": 1, "k": 1000, "sigma": None},
+    ...     volatility={"x": "sigma"},
     ... )
     >>> print(truth)
     Lagrangian
@@ -120,6 +126,7 @@ class System:
     dissipation: sp.Expr | str = sp.Integer(0)
     volatility: sp.Matrix | Mapping = field(default_factory=lambda: sp.zeros(0, 0))
     calculus: str = "ito"
+    inputs: tuple[str, ...] = ()
 
     def __post_init__(self):
         if self.calculus not in CALCULI:
@@ -133,6 +140,11 @@ class System:
             self._read_text()
         if self.volatility.rows != len(self.coordinates):
             object.__setattr__(self, "volatility", sp.zeros(len(self.coordinates), 0))
+        for name in self.inputs:
+            if name not in self.coordinates:
+                raise ValueError(
+                    f"inputs: {unknown('coordinate', name, self.coordinates)}"
+                )
 
     def _read_text(self) -> None:
         """Coordinates, parameters and expressions from text."""
@@ -155,6 +167,13 @@ class System:
         law = self.lagrangian, self.dissipation, noise
         for name, value in _read(coordinates, parameters, *law).items():
             object.__setattr__(self, name, value)
+        for name in left:
+            known = [*self.names_of(coordinates), *(set(parameters) - set(left))]
+            close = unknown("symbol", name, known)
+            raise ValueError(
+                f"{close}. Of a parameter write parameters={{{name!r}: 1.0}}, or "
+                "None for a value that comes later"
+            )
         self._refuse_singular()
 
     def _refuse_singular(self) -> None:
@@ -300,12 +319,25 @@ class System:
 
     @cached_property
     def equations_of_motion(self) -> tuple[sp.Eq, ...]:
-        """Equations of motion q̈ = acceleration + g Ẇ, one per coordinate."""
-        right = zip(self.acceleration, self.diffusion * self._white_noise, strict=True)
+        """Equations of motion q̈ = acceleration + M⁻¹ F + g Ẇ, one per coordinate."""
+        right = self.driven_acceleration + self.diffusion * self._white_noise
         return tuple(
-            sp.Eq(acceleration, sp.expand(a + f))
-            for acceleration, (a, f) in zip(self._qddot, right, strict=True)
+            sp.Eq(acceleration, sp.expand(one))
+            for acceleration, one in zip(self._qddot, right, strict=True)
         )
+
+    @property
+    def driven_acceleration(self) -> sp.Matrix:
+        """Drift of the velocities under the external forces F, a column."""
+        if not self.inputs:
+            return self.acceleration
+        return self.acceleration + self.accelerated_by(self.external_forces)
+
+    @property
+    def external_forces(self) -> sp.Matrix:
+        """F, a column: the symbol ``F_x`` of an input of ``x``, else zero."""
+        forces = [symbol(f"F_{x}") if x in self.inputs else 0 for x in self.coordinates]
+        return sp.Matrix(forces)
 
     @property
     def _qddot(self) -> sp.Matrix:
@@ -343,7 +375,7 @@ class System:
 
     @property
     def balance(self) -> sp.Matrix:
-        """M q̈ − forces, which S Ẇ drives."""
+        """M q̈ − forces, which F and S Ẇ drive."""
         return self.mass_matrix * self._qddot - self.forces
 
     def simulate(
@@ -420,7 +452,8 @@ class System:
         if self.mass_matrix.is_diagonal():
             equations = [f"{e.lhs} = {shown(e.rhs)}" for e in self.equations_of_motion]
         else:
-            both = zip(self.balance, self.volatility * self._white_noise, strict=True)
+            drive = self.external_forces + self.volatility * self._white_noise
+            both = zip(self.balance, drive, strict=True)
             equations = [f"{shown(sp.expand(a))} = {shown(b)}" for a, b in both]
         sense = " in the sense of Ito" if self.calculus == "stratonovich" else ""
         sections = {"Lagrangian": [shown(self.lagrangian)]}
@@ -460,15 +493,16 @@ def declared_names(
 
 
 def numbers(parameters: Mapping) -> dict[str, float]:
-    """Values of parameters; ValueError if one is no number."""
+    """Values of parameters, NaN for None; ValueError if one is no number."""
     if not isinstance(parameters, Mapping):
         raise ValueError(
             f"parameters are {parameters!r}; expected values by name, {{'k': 1.0}}"
         )
-    for name, value in parameters.items():
+    values = {k: np.nan if x is None else x for k, x in parameters.items()}
+    for name, value in values.items():
         if not isinstance(value, Real):
             raise ValueError(f"parameter {name} is {value!r}; expected a number")
-    return {name: float(value) for name, value in parameters.items()}
+    return {name: float(value) for name, value in values.items()}
 
 
 def latex_names(

@@ -8,14 +8,23 @@ from scipy.linalg import qr
 from scipy.stats import chi2
 
 from leastaction.core.contracts import check
-from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
+from leastaction.core.estimate import (
+    NORMAL_QUANTILE,
+    LagrangianEstimate,
+    VolatilityEstimate,
+)
 from leastaction.core.library import Library
-from leastaction.core.model import NORMAL_QUANTILE
 from leastaction.ensembles.innovation_tests import order_disagreement, tested
 from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
 from leastaction.ensembles.sensor_records import records_of, stated, thinned
 from leastaction.ensembles.state_space import FORCES, StateSpace, Structure
-from leastaction.ensembles.term_search import Found, Search, independent, widened
+from leastaction.ensembles.term_search import (
+    Found,
+    Search,
+    dampers,
+    independent,
+    widened,
+)
 from leastaction.ensembles.whittle import BandedStateSpace
 
 # Innovations that a model keeps, for figures.
@@ -58,7 +67,8 @@ def identify(
         linear = likelihood.model.linear
         usable, further = ([i for i in some if linear[i]] for some in (usable, further))
     forces = forces_of(likelihood.model, settings["force"])
-    search = Search(likelihood, usable, further, names, forces)
+    beside = {own[d]: frozenset(own[i] for i in s) for d, s in dampers(terms).items()}
+    search = Search(likelihood, usable, further, names, forces, beside)
     first = np.zeros((equations.sizes["start"], len(names)))
     first[:, own] = equations["start_coefficient"].values[0]
     starts = starts_of(likelihood.model, first, equations, usable, forces)

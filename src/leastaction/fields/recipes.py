@@ -189,6 +189,11 @@ class NodalCentralDifference(Differentiate):
     uses = ("reference", "lagrangian")
 
     method: Literal["nodal_central_difference"] = "nodal_central_difference"
+    velocities: Literal["measured", "differences"] = Field(
+        "measured",
+        description="differences: velocities are central differences of the "
+        "displacements, as in the released code.",
+    )
 
 
 class ModalMoments(Assemble):

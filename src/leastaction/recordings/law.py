@@ -1,13 +1,16 @@
 """The law of a recording: terms with intervals, a verdict, and what to believe."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
-from leastaction.core.model import NORMAL_QUANTILE, IdentifiedModel, rounded
+from leastaction.core import files
+from leastaction.core.estimate import NORMAL_QUANTILE
+from leastaction.core.model import IdentifiedModel, rounded
 from leastaction.recordings.inputs import OPPOSED
 from leastaction.recordings.remarks import (
     conserved,
@@ -15,7 +18,6 @@ from leastaction.recordings.remarks import (
     is_lost,
     remarks,
     reservations,
-    student,
 )
 from leastaction.recordings.shaken_remarks import (
     doubts,
@@ -135,22 +137,37 @@ class Law(IdentifiedModel):
             return []
         return json.loads(str(self.dataset["equivalent_models"].values))
 
-    def table(self) -> list[dict[str, str]]:
-        """Term, function, coefficient, 95 % interval and unit of what was found."""
-        unit_of = coefficient_units(self, self.observations)
-        rows = []
-        for kind, name, value, error in self.terms():
-            number, width = rounded(value, self.interval_factor * error)
-            rows.append(
-                {
-                    "term": f"`{name}`",
-                    "of": kind,
-                    "coefficient": number,
-                    "95 % interval": f"± {width}" if width else GIVEN,
-                    "unit": unit_of(kind, name),
-                }
-            )
-        return rows
+    @classmethod
+    def of_parts(cls, model: xr.Dataset, parts: Mapping[str, xr.Dataset]) -> "Law":
+        """Law of what :meth:`save` has written."""
+        observations = parts["observations"]
+        attrs = dict(observations.attrs)
+        title, seconds = attrs.pop("title", ""), attrs.pop("seconds", None)
+        observations = observations.drop_attrs(deep=False).assign_attrs(attrs)
+        seconds = None if seconds is None else float(seconds)
+        return cls(model, observations, parts.get("rollout"), str(title), seconds)
+
+    def save(self, path: str | Path) -> None:
+        """Write the law with its data, which :func:`leastaction.load` reads again."""
+        about = {"title": self.title, "seconds": self.seconds}
+        about = {name: value for name, value in about.items() if value is not None}
+        parts = {"observations": self.observations.assign_attrs(about)}
+        if self.rollout is not None:
+            parts["rollout"] = self.rollout.assign_attrs(contract="measured_rollout")
+        files.save(self.model, path, "model", parts)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Coordinates with a recorded force, ``F_x`` in the equation of ``x``."""
+        if "input_unit" not in self.observations.coords:
+            return ()
+        units = zip(
+            self.coordinates, self.observations["input_unit"].values, strict=True
+        )
+        return tuple(name for name, unit in units if str(unit))
+
+    def _unit_of(self):
+        return coefficient_units(self, self.observations)
 
     def residuals(self) -> xr.Dataset:
         """Measured less fitted, over windows of three main periods.
@@ -238,13 +255,13 @@ class Law(IdentifiedModel):
         shown = str(self.system) if whole else super().__str__()
         lines = [
             "## The law",
-            _table(self.table()),
+            _table(table_of_terms(self)),
             "```text",
             shown,
             "```",
         ]
         if random:
-            scale = _scale_note(self.observations, self.terms(), random)
+            scale = _scale_note(self.observations, self, random)
             return [
                 *lines,
                 f"Sensor noise: {sensor_noise(self.dataset)}. "
@@ -255,17 +272,12 @@ class Law(IdentifiedModel):
             ]
         return [
             *lines,
-            _scale_note(self.observations, self.terms(), random),
+            _scale_note(self.observations, self, random),
             "## What is conserved",
             *(f"- {line}" for line in conserved(self, self.observations)),
             "## What the data cannot decide",
             *_alternatives(self.alternatives),
         ]
-
-    @property
-    def interval_factor(self) -> float:
-        """Standard errors in half an interval of 95 %."""
-        return NORMAL_QUANTILE if self.rollout is None else student(self.model)
 
     def _error_bars(self) -> str:
         if self.rollout is None:
@@ -283,8 +295,25 @@ class Law(IdentifiedModel):
         text = self.to_markdown()
         if self.verdict == NONE:
             return text
-        formula = f"\n$$\n{self.latex_terms(self.interval_factor)}\n$$\n"
+        formula = f"\n$$\n{self.latex_terms()}\n$$\n"
         return text.replace("\n## The law\n", f"\n## The law\n{formula}", 1)
+
+
+def table_of_terms(law: Law) -> list[dict[str, str]]:
+    """Rows of :attr:`Law.terms` as text."""
+    rows = []
+    for row in law.terms.itertuples():
+        number, width = rounded(row.value, law.interval_factor * row.std)
+        rows.append(
+            {
+                "term": f"`{row.term}`",
+                "of": row.of,
+                "coefficient": number,
+                "95 % interval": f"± {width}" if width else GIVEN,
+                "unit": row.unit,
+            }
+        )
+    return rows
 
 
 def _joined(parts: list[str]) -> list[str]:
@@ -354,15 +383,18 @@ def _amount(observations: xr.Dataset) -> list[str]:
     return texts if held.any() else texts[:1]
 
 
-def _scale_note(observations: xr.Dataset, terms: Sequence, random: bool) -> str:
-    given = [f"{x:g} of `{name}`" for kind, name, x, error in terms if not error]
+def _scale_note(observations: xr.Dataset, law: Law, random: bool) -> str:
+    terms = law.terms
+    fixed = terms[terms["std"] == 0]
+    given = [f"{x:g} of `{t}`" for x, t in zip(fixed.value, fixed.term, strict=True)]
     if "input" in observations and given:
         return f"What is known gives the scale: {' and '.join(given)}."
     if "input" in observations:
+        forces = ", ".join(f"`F_{name}`" for name in law.inputs)
         return (
             "The recorded input gives the scale: L is in the unit of the input times "
-            "that of its coordinate (J for N and m, or N m and rad). It stands on the "
-            "right of the equation of its coordinate."
+            "that of its coordinate (J for N and m, or N m and rad). In the equations "
+            f"of motion it is {forces}."
         )
     if random:
         return "Coefficients are those of an L whose first inertia is ½."

@@ -11,7 +11,7 @@ import pandas as pd
 
 from leastaction.core.model import rounded
 from leastaction.core.units import registry
-from leastaction.recordings.law import NONE, Law
+from leastaction.recordings.law import NONE, Law, table_of_terms
 from leastaction.recordings.remarks import force_errors
 from leastaction.report.readable import number_text, percent_text
 from leastaction.report.tables import markdown
@@ -41,7 +41,7 @@ def machine(
     return {
         **found,
         "caption": CAPTIONS[law.figures[0]],
-        "terms": [] if law.verdict == NONE else law.table(),
+        "terms": [] if law.verdict == NONE else table_of_terms(law),
         "numbers": [_beside(entry, law) for entry in published["numbers"]],
         "runs": [*_own_runs(law, published["runs_in"]), *_their_runs(published)],
     }
@@ -76,7 +76,7 @@ def _interval(value: float, width: float) -> str:
 
 def _ours(entry: Mapping, law: Law) -> tuple[float, float]:
     """Value and half width of its 95 % interval; errors of a ratio as independent."""
-    known = {(kind, term): found for kind, term, *found in law.terms()}
+    known = {(row.of, row.term): (row.value, row.std) for row in law.terms.itertuples()}
     value, error = known.get((entry["of"], entry["term"]), (0.0, 0.0))
     value, error = entry["factor"] * value, abs(entry["factor"]) * error
     if value and entry.get("over"):

@@ -6,6 +6,8 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
+from leastaction.core.estimate import CONFIDENCE
+from leastaction.core.estimate import interval_factor as student
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import parse
 from leastaction.core.model import IdentifiedModel, rounded
@@ -22,7 +24,6 @@ from leastaction.recordings.inputs import (
 from leastaction.recordings.noether_quantity import noether_quantity
 from leastaction.report.readable import listed, percent_text
 
-CONFIDENCE = 0.95
 # A window is long if it has so many main periods, or this share of the longest one.
 PERIODS_OF_WINDOW, SHARE_OF_LONGEST = 2.5, 0.8
 # A misfit, over that of the sensor, that only a missing term explains.
@@ -48,15 +49,6 @@ FOUND_OF_INPUTS = {
 AMPLITUDE_PER_MISFIT = 0.003
 # Velocities are slopes of cubics through this share of a main period.
 SHARE_OF_PERIOD, LEAST_SAMPLES = 0.1, 5
-
-
-def student(model: xr.Dataset) -> float:
-    """Student's t of a 95 % interval from as many blocks as were left out."""
-    from scipy.stats import t
-
-    return float(
-        t.ppf((1 + CONFIDENCE) / 2, max(int(model["blocks"].values[0]) - 1, 1))
-    )
 
 
 def force_errors(rollout: xr.Dataset) -> np.ndarray:

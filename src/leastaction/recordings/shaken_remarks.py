@@ -3,7 +3,8 @@
 import numpy as np
 import xarray as xr
 
-from leastaction.core.model import NORMAL_QUANTILE, rounded
+from leastaction.core.estimate import NORMAL_QUANTILE
+from leastaction.core.model import rounded
 from leastaction.ensembles.sensor_records import stated, stated_lags
 from leastaction.recordings.inputs import GAIN, UNKNOWN
 from leastaction.recordings.remarks import FOUND_OF_INPUTS, lagging

@@ -26,7 +26,7 @@ def coefficient_units(
     L is in the unit of a recorded input times that of its coordinate; without one the
     term that is given has a coefficient without a unit. D is in that of L per s, and a
     volatility S in that of a force times s^0.5. Kinds and terms are those of
-    :meth:`leastaction.IdentifiedModel.terms`; the text is empty where a term adds
+    :attr:`leastaction.IdentifiedModel.terms`; the text is empty where a term adds
     unlike quantities.
     """
     names = [str(name) for name in observations["dof"].values]
@@ -90,8 +90,8 @@ def _energy(model, observations, known) -> pint.Unit:
         ):
             if unit:
                 return registry().parse_units(str(unit)) * known[str(name)]
-    for kind, term, _, error in model.terms():
-        if kind == "L" and error == 0:
+    for term in model.support:
+        if model.standard_error(term) == 0:
             return dimension_of(parse(term, list(known)), known)
     return registry().dimensionless
 

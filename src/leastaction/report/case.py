@@ -155,6 +155,7 @@ class Case:
             "target": entry.get("target"),
             "printed": entry["printed"],
             "corrected": float(entry.get("corrected", np.nan)),
+            "authors": float(entry.get("authors", np.nan)),
             "note": entry.get("note", ""),
             "errata": entry.get("erratum", ()),
             "reason": entry.get("reason", ""),
@@ -361,6 +362,7 @@ def make_row(
     target: Mapping | str | None = None,
     printed: float = np.nan,
     corrected: float = np.nan,
+    authors: float = np.nan,
     note: str = "",
     judged: bool = True,
     draws: np.ndarray | None = None,
@@ -374,7 +376,7 @@ def make_row(
 
     It is rounded to six significant digits, or to those that its limit needs, before it
     is judged: another processor changes later ones, and neither what is printed nor its
-    verdict.
+    verdict. `authors` is what the files hold that the authors released.
 
     A target that is not `judged` is shown, but there is no verdict. `draws` are the
     replicates to be compared with a printed number, those with the right terms or
@@ -407,6 +409,7 @@ def make_row(
         "unit": unit,
         "printed": float(printed),
         "corrected": float(corrected),
+        "authors": float(authors),
         "ours_median": summary[0],
         "ours_low": summary[1],
         "ours_high": summary[2],

@@ -4,7 +4,7 @@ The rows come from the families: file ``<family>/scores.py``
 (:mod:`leastaction.report.case`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 
 import numpy as np
@@ -20,15 +20,21 @@ from leastaction.report.tables import markdown
 PRINTED, OURS, FACTS = KINDS = "printed", "ours", "facts"
 # Item of a number that no paper prints, but the authors' released notebook shows.
 NOTEBOOK = "notebook"
-NUMBERS = ("printed", "corrected", "ours_median", "ours_low", "ours_high")
+OURS_OF = ("ours_median", "ours_low", "ours_high")
+NUMBERS = ("printed", "corrected", "authors", *OURS_OF, "setting_value")
 COLUMNS = (
     "paper",
     "item",
     "example",
     "estimator",
+    "setting",
+    "setting_value",
     "quantity",
     "unit",
-    *NUMBERS,
+    "printed",
+    "corrected",
+    "authors",
+    *OURS_OF,
     "replicates",
     "target",
     "verdict",
@@ -53,8 +59,22 @@ def example_rows(paper: str, panel: Panel) -> pd.DataFrame:
     """
     family = families.family_of(panel.config)
     rows_of = families.implementation(f"{family}.scores:rows")
-    cases = (Case(paper, estimator, panel) for estimator in panel.models)
-    return _frame([row for case in cases for row in rows_of(case)])
+    rows = []
+    for estimator in panel.models:
+        of, read = panel.reading(estimator)
+        about = {"estimator": estimator, **_setting(panel.settings.get(estimator))}
+        for row in rows_of(Case(paper, of, read)):
+            if of == estimator or not np.isnan(row["printed"]):
+                rows.append(row | about)
+    return _frame(rows)
+
+
+def _setting(setting: Mapping | None) -> dict:
+    """Columns of a setting that the paper leaves open."""
+    if not setting:
+        return {"setting": "", "setting_value": np.nan}
+    unit = "" if setting["unit"] == "1" else f" ({setting['unit']})"
+    return {"setting": setting["name"] + unit, "setting_value": setting["value"]}
 
 
 def pooled_rows(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
@@ -119,6 +139,7 @@ def verdict_counts(frame: pd.DataFrame, by: Sequence[str] = ("paper",)) -> pd.Da
 
 
 def _frame(rows: list[dict]) -> pd.DataFrame:
+    rows = [{"setting": "", **row} for row in rows]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     types = dict.fromkeys(COLUMNS, "object") | dict.fromkeys(NUMBERS, "float64")
     return frame.astype(types | {"replicates": "int64"})

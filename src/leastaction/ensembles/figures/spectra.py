@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from leastaction.core.model import NORMAL_QUANTILE, rounded
+from leastaction.core.estimate import NORMAL_QUANTILE
+from leastaction.core.model import rounded
 from leastaction.ensembles.modes import (
     Linear,
     Motion,

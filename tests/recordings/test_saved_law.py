@@ -1,0 +1,131 @@
+"""A law of a driven machine: saved and read again, its numbers, its equations."""
+
+import io
+
+import numpy as np
+import pytest
+import sympy as sp
+from scipy.integrate import solve_ivp
+
+import leastaction as la
+from leastaction.core.model import rounded
+
+TIME = np.arange(0, 20, 0.02)
+MASS, STIFFNESS, DAMPING = 1.85, 42.0, 0.7
+
+
+def force(t, k=0):
+    return (3 + k) * np.sin((1.3 + 0.2 * k) * t) + 2 * np.sin((4.1 + 0.3 * k) * t + k)
+
+
+def driven():
+    """Positions of a cart on a spring under four recorded forces."""
+    paths = []
+    for k in range(4):
+
+        def rate(t, x, k=k):
+            loss = DAMPING * x[1]
+            return [x[1], (force(t, k) - STIFFNESS * x[0] - loss) / MASS]
+
+        start = [0.05 * k, 0.0]
+        path = solve_ivp(
+            rate, TIME[[0, -1]], start, t_eval=TIME, rtol=1e-10, atol=1e-12
+        )
+        paths.append(path.y[0])
+    noise = np.random.default_rng(2).standard_normal((4, len(TIME)))
+    return np.array(paths) + 1e-4 * noise
+
+
+@pytest.fixture(scope="module")
+def law():
+    forces = np.array([force(TIME, k) for k in range(4)])
+    data = {"x": driven(), "f": forces}
+    few = {"lagrangian": ["xdot**2", "x**2", "x**4"], "dissipation": ["xdot**2"]}
+    more = {"inputs": {"x": "f [N]"}, "title": "A cart", "library": few}
+    return la.learn(data, time=TIME, progress=False, **more)
+
+
+@pytest.fixture(scope="module")
+def again(law, tmp_path_factory):
+    path = tmp_path_factory.mktemp("law") / "m.nc"
+    law.save(path)
+    return la.load(path)
+
+
+def picture(law, name):
+    drawn = io.BytesIO()
+    law.plot(name).savefig(drawn, format="png")
+    return drawn.getvalue()
+
+
+def test_a_saved_law_is_that_law(law, again):
+    assert type(again) is la.Law and dir(again) == dir(law)
+    assert again.to_markdown() == law.to_markdown()
+    for name in ("verdict", "reservations", "alternatives", "warnings", "inputs"):
+        assert getattr(again, name) == getattr(law, name)
+    assert again.terms.equals(law.terms)
+    assert again.residuals().equals(law.residuals())
+    assert [picture(again, n) for n in law.figures] == [
+        picture(law, n) for n in law.figures
+    ]
+    path = [one.predict([0.1], [0.0], TIME[:9]).q for one in (law, again)]
+    assert path[0].identical(path[1])
+
+
+def test_a_law_that_is_saved_twice_has_the_same_bytes(law, again, tmp_path):
+    law.save(tmp_path / "a.nc")
+    again.save(tmp_path / "b.nc")
+    assert (tmp_path / "a.nc").read_bytes() == (tmp_path / "b.nc").read_bytes()
+
+
+def test_every_interval_is_the_same(law):
+    text, listed = law.to_markdown(), la.IdentifiedModel(law.model).__str__()
+    for row in law.terms[law.terms["std"] > 0].itertuples():
+        number, width = rounded(row.value, (row.high - row.low) / 2)
+        assert f"| {number} | ± {width} |" in text
+        assert rf"{number.strip('-')} \pm {width}" in law.latex_terms()
+        assert f"{number} ± {width}  {row.term}" in listed
+
+
+def test_numbers_to_compute_with(law):
+    terms = law.terms.set_index(["of", "term"])
+    assert list(law.terms) == ["term", "of", "value", "std", "low", "high", "unit"]
+    truth = {("L", "xdot**2"): MASS / 2, ("L", "x**2"): -STIFFNESS / 2}
+    truth |= {("D", "xdot**2"): DAMPING / 2}
+    for key, value in truth.items():
+        assert terms.low[key] < value < terms.high[key]
+    assert law.coefficient("xdot**2", of="D") == terms.value["D", "xdot**2"]
+    assert law.standard_error("xdot**2", of="D") == terms["std"]["D", "xdot**2"]
+    assert law.coefficient("xdot**2") == terms.value["L", "xdot**2"]
+    assert terms.unit["L", "x**2"] == "N/m"
+    with pytest.raises(ValueError, match="unknown candidate of D 'x'"):
+        law.coefficient("x", of="D")
+    with pytest.raises(ValueError, match="unknown function 'H'"):
+        law.coefficient("x", of="H")
+
+
+def test_the_printed_equation_holds_the_force(law):
+    """Parsed by SymPy and integrated with the recorded force it gives `predict`."""
+    (equation,) = law.equations
+    left, right = map(sp.sympify, equation.split(" = "))
+    assert str(left) == "xddot" and "F_x" in str(law)
+    assert law.sympy["acceleration"][0].has(sp.Symbol("F_x", real=True))
+    assert "F_{x}" in law.latex()
+    rate = sp.lambdify(sp.symbols("x xdot F_x"), right)
+    found = solve_ivp(
+        lambda t, x: [x[1], rate(*x, force(t))],
+        TIME[[0, -1]],
+        [0.02, 0.1],
+        t_eval=TIME,
+        rtol=1e-9,
+        atol=1e-9,
+        method="LSODA",
+    )
+    path = law.predict([0.02], [0.1], TIME, force=lambda t: [force(t)])
+    assert np.abs(found.y[0] - path.q[:, 0].values).max() < 1e-9
+    again = law.simulate([0.02], [0.1], TIME, force=lambda t: [force(t)])
+    assert again.identical(path)
+    q, v = found.y[:, ::50]
+    expected = rate(q, v, force(TIME[::50]))
+    accelerated = law.function()(q[:, None], v[:, None], force(TIME[::50])[:, None])
+    np.testing.assert_allclose(accelerated[:, 0], expected, rtol=0, atol=1e-9)
