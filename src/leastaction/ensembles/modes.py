@@ -90,7 +90,7 @@ class Motion:
     """
 
     def __init__(self, model: xr.Dataset):
-        self.model = IdentifiedModel(model)
+        self.model = IdentifiedModel(with_nearest(model))
         self.dataset = self.model.dataset
         system = self.model.system
         self.names, self.dof = list(system.parameters), system.dof
@@ -204,6 +204,28 @@ class Motion:
         whole = np.outer(size, size)
         found = solve_continuous_lyapunov(rates / speed, -noise / whole / speed)
         return found * whole
+
+
+def with_nearest(model: xr.Dataset) -> xr.Dataset:
+    """The model with the absent candidate that selection leaves a deviation of.
+
+    Its coefficient is as good as zero, but it has a say in the errors of modes.
+    """
+    model = model.copy()
+    labels = [str(name) for name in model["parameter"].values]
+    variance = np.diag(model["parameter_covariance"].values)
+    for prefix, dim, kind in (
+        ("L", "term", ""),
+        ("D", "dissipation_term", "dissipation_"),
+    ):
+        name, support = f"{kind}coefficient_estimate", f"{kind}support"
+        values, there = model[name].copy(), model[support].copy()
+        for i, term in enumerate(model[dim].values):
+            place = labels.index(f"{prefix}: {term}")
+            if variance[place] and not there.values[i] and not values.values[i]:
+                values.values[i], there.values[i] = np.finfo(float).tiny, 1
+        model[name], model[support] = values, there
+    return model
 
 
 def _normal_points(dimension: int) -> np.ndarray:

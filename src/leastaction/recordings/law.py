@@ -19,8 +19,8 @@ from leastaction.recordings.remarks import (
 )
 from leastaction.recordings.shaken_remarks import (
     doubts,
-    memory,
     of_inputs,
+    random_force,
     sensor_noise,
 )
 from leastaction.recordings.units_of_terms import coefficient_units
@@ -248,7 +248,7 @@ class Law(IdentifiedModel):
             return [
                 *lines,
                 f"Sensor noise: {sensor_noise(self.dataset)}. "
-                f"{memory(self.dataset)}`Wdot` is white noise of strength one. "
+                f"{random_force(self.dataset)}`Wdot` is white noise of strength one. "
                 f"{scale} The search ended "
                 f"because {self.dataset['search_stop'].item()}.",
                 *_modes(self.modes),

@@ -4,12 +4,11 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.model import NORMAL_QUANTILE, rounded
+from leastaction.ensembles.innovations_estimate import LEAST_P_VALUE
 from leastaction.ensembles.sensor_records import stated, stated_lags
 from leastaction.recordings.inputs import GAIN, UNKNOWN
 from leastaction.recordings.remarks import FOUND_OF_INPUTS, lagging
 
-# Below this p-value innovations are not white.
-LEAST_P_VALUE = 1e-3
 # The same of an absent candidate, below which it is undecided.
 LEAST_P_OF_ABSENT_TERM = 0.02
 # Likelihood ratio, or score, above which a force is no white noise.
@@ -125,14 +124,31 @@ def of_inputs(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
     return texts
 
 
-def memory(model: xr.Dataset) -> str:
-    """Correlation time of a random force that is not white, with its interval."""
-    value = float(model["correlation_time_estimate"])
-    if not value:
-        return ""
-    error = NORMAL_QUANTILE * float(model["correlation_time_std"])
-    number, width = rounded(value, error)
-    return f"The random force has a memory of {number} ± {width} s. "
+def random_force(model: xr.Dataset) -> str:
+    """Level of the random force by coordinate, white or with a memory, or its bound."""
+    texts, acts = [], False
+    for name, value, error, bound in zip(
+        model["dof"].values,
+        model["volatility_estimate"].values,
+        model["volatility_std"].values,
+        model["force_bound"].values,
+        strict=True,
+    ):
+        if np.isnan(bound):
+            number, width = rounded(float(value), NORMAL_QUANTILE * float(error))
+            texts.append(f"{number} ± {width} on {name}")
+            acts = True
+        else:
+            texts.append(f"none above {float(bound):.2g} on {name} (95 %)")
+    text, time = f"Random force: {', '.join(texts)}", 0.0
+    if acts:
+        time = float(model["correlation_time_estimate"])
+        text += "; it is white. " if not time else ""
+    if time:
+        error = NORMAL_QUANTILE * float(model["correlation_time_std"])
+        number, width = rounded(time, error)
+        text += f"; it has a memory of {number} ± {width} s. "
+    return text if acts else text + ". "
 
 
 def sensor_noise(model: xr.Dataset) -> str:
