@@ -48,8 +48,8 @@ FIRST_DAMPING, LEAST_DAMPING = 1e-3, 1e-9
 LEAST_NOISE = 1e-3
 # The same of a sensor that is as good as exact.
 NO_NOISE = 1e-6
-# The same of a random force, in standard errors, where a step gains less than this: ℓ is
-# even in it, so its slope and its information vanish together.
+# The same of a random force, in standard errors, where a step gains less than this: ℓ
+# is even in it, so its slope and its information vanish together.
 NO_FORCE, NEAR_MAXIMUM = 0.1, 10.0
 # Correlation time, in samples, at which that of a white force is tested.
 MEMORY_OF_TEST = 0.5

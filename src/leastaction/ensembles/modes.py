@@ -214,17 +214,21 @@ def with_nearest(model: xr.Dataset) -> xr.Dataset:
     model = model.copy()
     labels = [str(name) for name in model["parameter"].values]
     variance = np.diag(model["parameter_covariance"].values)
-    for prefix, dim, kind in (
-        ("L", "term", ""),
-        ("D", "dissipation_term", "dissipation_"),
+    spread = dict(zip(labels, variance, strict=True))
+    for prefix, dim, name in (
+        ("L", "term", "coefficient_estimate"),
+        ("D", "dissipation_term", "dissipation_coefficient_estimate"),
     ):
-        name, support = f"{kind}coefficient_estimate", f"{kind}support"
-        values, there = model[name].copy(), model[support].copy()
-        for i, term in enumerate(model[dim].values):
-            place = labels.index(f"{prefix}: {term}")
-            if variance[place] and not there.values[i] and not values.values[i]:
-                values.values[i], there.values[i] = np.finfo(float).tiny, 1
-        model[name], model[support] = values, there
+        values = model[name].values
+        terms = [f"{prefix}: {term}" for term in model[dim].values]
+        absent = (values == 0) & ([spread.get(term, 0.0) > 0 for term in terms])
+        model[name] = model[name].copy(
+            data=np.where(absent, np.finfo(float).tiny, values)
+        )
+        if prefix == "L":
+            model["support"] = model["support"].copy(
+                data=np.where(absent, 1, model["support"].values)
+            )
     return model
 
 

@@ -27,7 +27,7 @@ def is_dry(likelihood: Likelihood, fit: Fit) -> bool:
 
 
 def profiled_width(likelihood: Likelihood, fit: Fit) -> tuple[Fit, np.ndarray]:
-    """The fit with the narrowest width that is likely, and the covariance that widths leave open.
+    """The fit with the narrowest width that is likely; the covariance of widths.
 
     The model is left with that width.
     """
