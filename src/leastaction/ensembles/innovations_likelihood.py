@@ -16,7 +16,7 @@ score (Rao 1948), z² = (g_j − I_ja I_aa⁻¹ g_a)² / (I_jj − I_ja I_aa⁻�
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -119,6 +119,11 @@ def normalised_inverse(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return (vectors / kept) @ vectors.T, size
 
 
+def once(of_record):
+    """The same function of the number of a record, which keeps the last value."""
+    return lru_cache(maxsize=1)(of_record)
+
+
 def _is_between(levels: Sequence[float], low: float, high: float) -> bool:
     """Whether `low` and `high` are between the same two levels, or below all."""
     return any(high < x for x in levels) and not any(low < x <= high for x in levels)
@@ -218,18 +223,30 @@ class Likelihood:
         for axis in axes.T:
             ends = [(structure, theta + x) for x in (axis, -axis)]
             tasks.append((*ends, 2.0))
+        linear, still = self.model.linear, {True: (structure, theta)}
         for column in absent:
             wider = replace(structure, columns=(*structure.columns, column))
             step = DIFFERENCE * self.typical[column]
-            ends = [(wider, np.insert(theta, count, x)) for x in (step, -step)]
-            tasks.append((*ends, 2 * step))
+            # Slopes at zero are those from it: a nonlinear filter is run there once.
+            alike = bool(linear[column] or not linear[list(structure.columns)].all())
+            zero = still.setdefault(alike, (wider, np.insert(theta, count, 0.0)))
+            tasks.append(((wider, np.insert(theta, count, step)), zero, step))
         if memory:
             time = MEMORY_OF_TEST * self.model.dt
             coloured = replace(structure, coloured=True), np.append(theta, np.log(time))
-            tasks.append((coloured, (structure, theta), time))
-        base = self.model.innovations(structure, theta, order)
+            tasks.append((coloured, still[True], time))
+        shared = {
+            id(end): once(self.model.innovations(*end, order)) for end in still.values()
+        }
+        base = shared[id(still[True])]
         runs = [
-            (*(self.model.innovations(*end, order) for end in ends), width)
+            (
+                *(
+                    shared.get(id(end)) or self.model.innovations(*end, order)
+                    for end in ends
+                ),
+                width,
+            )
             for *ends, width in tasks
         ]
         value, gradient = 0.0, np.zeros(len(runs))

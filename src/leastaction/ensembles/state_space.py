@@ -121,13 +121,13 @@ def is_linear(library: Library) -> np.ndarray:
     """Whether the equations of each candidate, of L and then of D, are linear."""
     state = symbols(library.variables)
     columns = zip(*library.momenta, *library.forces, strict=True)
-    return np.array(
-        [
-            all(sp.diff(e, a, b) == 0 for e in column for a in state for b in state)
-            and not any(e.has(sp.Abs, sp.sign) for e in column)
-            for column in columns
-        ]
-    )
+    return np.array([all(_is_affine(e, state) for e in column) for column in columns])
+
+
+def _is_affine(expression: sp.Expr, state) -> bool:
+    slopes = [sp.diff(expression, x) for x in state if expression.has(x)]
+    jumps = expression.has(sp.Abs, sp.sign)
+    return not jumps and not any(slope.has(*state) for slope in slopes)
 
 
 class StateSpace:
