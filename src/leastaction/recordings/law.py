@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.model import NORMAL_QUANTILE, IdentifiedModel, rounded
+from leastaction.recordings.excitation import UNRECORDED
 from leastaction.recordings.inputs import OPPOSED
 from leastaction.recordings.remarks import (
     conserved,
@@ -93,7 +94,9 @@ class Law(IdentifiedModel):
     def reservations(self) -> list[str]:
         """Why the law is not simply `found`, one sentence each."""
         if self.rollout is not None:
-            texts = reservations(self.model, self.rollout)
+            told = json.loads(self.observations.attrs.get("warnings", "[]"))
+            texts = [text for text in told if text.startswith(UNRECORDED)]
+            texts += reservations(self.model, self.rollout)
             return [FORCELESS, *texts] if self._is_forceless else texts
         texts = doubts(self.dataset)
         return [OPPOSED, *texts] if self._is_opposed else texts
