@@ -47,6 +47,208 @@ def with_column(make, name="rate"):
     return table, f"run,t,theta,{name}"
 
 
+NOISY = np.random.default_rng(1)
+# name: (table, header, the user's YAML, words that the message must hold)
+TABLES = {
+    "no such column": (GOOD, "run,t,angle", rig(), ["'theta'", "column"]),
+    "misspelt column": (
+        GOOD,
+        "run,t,thetta",
+        rig(),
+        ["did you mean 'thetta'", "theta"],
+    ),
+    "no such trajectory column": (
+        GOOD,
+        "run,t,theta",
+        rig(trajectory="trial"),
+        ["'trial'", "import.trajectory"],
+    ),
+    "no such time column": (GOOD, None, rig(time="time"), ["'time'", "import.time"]),
+    "column named twice": (GOOD, "run,theta,theta", rig(), ["'theta'", "twice"]),
+    "no names": (GOOD, "", rig(), ["numbers", "names of the columns"]),
+    "text in a cell": (
+        changed(700, 2, "overload"),
+        None,
+        rig(),
+        ["line 702", "'theta'", "overload", "a number"],
+    ),
+    "empty cell": (
+        changed(41, 2, ""),
+        None,
+        rig(),
+        ["line 43", "'theta'", "empty"],
+    ),
+    "nan": (changed(41, 2, "nan"), None, rig(), ["line 43", "'theta'"]),
+    "infinite": (changed(41, 2, "inf"), None, rig(), ["line 43", "infinite"]),
+    "empty time": (changed(41, 1, ""), None, rig(), ["line 43", "time"]),
+    "a line of units": (
+        [["-", "s", "rad"], *GOOD],
+        None,
+        rig(),
+        ["line 2", "skip_lines"],
+    ),
+    "too many cells": (
+        [*GOOD[:9], [*GOOD[9], "1", "2"], *GOOD[10:]],
+        None,
+        rig(),
+        ["5 cells", "line 11"],
+    ),
+    "time goes back": (
+        changed(300, 1, "0.0001"),
+        None,
+        rig(),
+        ["line 302", "goes back", "Sort"],
+    ),
+    "time twice": (
+        changed(300, 1, GOOD[299][1]),
+        None,
+        rig(),
+        ["line 302", "twice"],
+    ),
+    "constant column": (
+        each(lambda t, x: 0 * x + 1.5),
+        None,
+        rig(),
+        ["'theta'", "1.5 in every row", "moves"],
+    ),
+    "degrees for radians": (
+        each(lambda t, x: np.degrees(x)),
+        None,
+        rig(),
+        ["'theta'", "unit: deg"],
+    ),
+    "too few samples per period": (
+        rows(rate=6.0, duration=20.0),
+        None,
+        rig(),
+        ["samples per main period", "faster"],
+    ),
+    "too short": (
+        rows(runs=1, duration=1.2),
+        None,
+        rig(),
+        ["periods", "Record longer"],
+    ),
+    "a few rows": (GOOD[:9], None, rig(), ["9 rows", "16 rows"]),
+    "milliseconds for seconds in part": (
+        [r if r[0] < 3 else [r[0], float(r[1]) / 1000, r[2]] for r in GOOD],
+        None,
+        rig(),
+        ["s apart", "one unit of time"],
+    ),
+    "noise alone": (
+        each(lambda t, x: NOISY.standard_normal(len(x))),
+        None,
+        rig(),
+        ["'theta'", "theta"],
+    ),
+    "clock without order": (
+        [
+            [r[0], f"{float(r[1]) + 0.009 * (i % 2):.4f}", r[2]]
+            for i, r in enumerate(GOOD)
+        ],
+        None,
+        rig(),
+        ["scatter", "clock"],
+    ),
+    "dead input": (
+        *with_column(lambda t, x: 0 * x, "torque"),
+        rig(inputs={"theta": {"column": "torque", "unit": "N m"}}),
+        ["'torque'", "input of theta", "0 in every row"],
+    ),
+    "dead velocity": (
+        *with_column(lambda t, x: 0 * x + 0.1),
+        rig(velocities={"theta": {"column": "rate", "unit": "rad/s"}}),
+        ["'rate'", "dead"],
+    ),
+    "velocity in degrees": (
+        *with_column(lambda t, x: np.degrees(np.gradient(x, t))),
+        rig(velocities={"theta": {"column": "rate", "unit": "rad/s"}}),
+        ["'rate'", "0.0175", "units"],
+    ),
+    "reversed velocity": (
+        *with_column(lambda t, x: -np.gradient(x, t)),
+        rig(velocities={"theta": {"column": "rate", "unit": "rad/s"}}),
+        ["'rate'", "reverse: true"],
+    ),
+    "unknown trajectory held out": (
+        GOOD,
+        None,
+        rig() | {"validate": {"held_out": [17]}},
+        ["17", "held_out", "0, 1, 2"],
+    ),
+    "everything held out": (
+        GOOD,
+        None,
+        rig() | {"validate": {"held_out": [0, 1, 2, 3, 4]}},
+        ["every trajectory", "held_out"],
+    ),
+}
+# name: (the user's YAML, words)
+DESCRIPTIONS = {
+    "misspelt key": (
+        rig(coordinate={"theta": "rad"}),
+        ["'coordinate'", "did you mean"],
+    ),
+    "no coordinates": (rig(coordinates=None), ["'coordinates' is missing"]),
+    "no file": (rig(files="swings.csv"), ["swings.csv", "no file", "relative"]),
+    "no match": (rig(files="swings-*.csv"), ["nothing matches"]),
+    "no unit": (rig(coordinates={"theta": {"column": "theta"}}), ["'unit' is missing"]),
+    "unknown unit": (rig(coordinates={"theta": "radd"}), ["'radd' is not a unit"]),
+    "offset unit": (rig(coordinates={"theta": "degC"}), ["'degC' is not a unit"]),
+    "counts of what": (rig(coordinates={"theta": "count"}), ["per_turn", "4096"]),
+    "turns of no counts": (
+        rig(coordinates={"theta": {"unit": "rad", "per_turn": 4096}}),
+        ["per_turn", "unit: count"],
+    ),
+    "velocity of nothing": (
+        rig(velocities={"x": "m/s"}),
+        ["no coordinate 'x'", "theta"],
+    ),
+    "velocity in metres": (
+        rig(velocities={"theta": {"column": "theta", "unit": "m"}}),
+        ["the unit gives m", "rad"],
+    ),
+    "input of nothing": (rig(inputs={"x": "N"}), ["no coordinate 'x'"]),
+    "unit of time": (rig(time={"column": "t", "unit": "m"}), ["not a unit of time"]),
+    "no clock": (rig(time={}), ["import.time", "rate"]),
+    "two clocks": (rig(time={"column": "t", "rate": 100}), ["import.time", "either"]),
+    "name of a function": (rig(coordinates={"sin": "rad"}), ["sin"]),
+    "name with a blank": (rig(coordinates={"my angle": "rad"}), ["my angle"]),
+    "name of a velocity": (
+        rig(coordinates={"x": "m", "xdot": "m"}),
+        ["declared twice", "xdot"],
+    ),
+    "code as a candidate": (
+        rig() | {"library": {"also": {"lagrangian": ["__import__('os')"]}}},
+        ["library", "character"],
+    ),
+    "candidate of another name": (
+        rig() | {"library": {"also": {"dissipation": ["phidot**2"]}}},
+        ["unknown name 'phidot'"],
+    ),
+    "gain without a scale": (
+        rig(inputs={"theta": {"column": "theta2", "unit": "V", "gain": "unknown"}}),
+        ["inputs.theta.gain", "nothing gives the law its scale", "library: {reference"],
+    ),
+    "lag that is no number": (
+        rig(inputs={"theta": {"column": "theta2", "unit": "N m", "lag": "late"}}),
+        ["import.inputs.theta.lag"],
+    ),
+    "time constant beside a random excitation": (
+        rig(inputs={"theta": {"column": "theta2", "unit": "N m", "time_constant": 0.1}})
+        | {"excitation": "random"},
+        ["inputs.theta.time_constant", "random excitation", "a lag and a gain"],
+    ),
+    "range of no velocity": (
+        rig() | {"library": {"also": {"stribeck": {"xdot": [0.1, 1.0]}}}},
+        ["stribeck", "xdot is no velocity", "thetadot"],
+    ),
+    "negative rate": (rig(time={"rate": -5.0}), ["import.time.rate", "-5"]),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
 def test_broken_table(name, tmp_path):
     table, header, given, words = TABLES[name]
     write(tmp_path, table, "run,t,theta" if header is None else header)
