@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from recorded import RATE, imported, rig, rows, swing, write
+from recorded import imported, rig, rows, swing, write
 
 from leastaction.core.settings import ConfigError
 from leastaction.recordings.configuration import read_recordings, recording_from_config

@@ -19,7 +19,12 @@ from leastaction.ensembles.after_selection import (
     robust_covariance,
     with_selection,
 )
-from leastaction.ensembles.innovation_tests import order_disagreement, tested
+from leastaction.ensembles.innovation_tests import (
+    Innovations,
+    order_disagreement,
+    simulated_size,
+    tested,
+)
 from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
 from leastaction.ensembles.sensor_records import records_of, stated, thinned
 from leastaction.ensembles.state_space import FORCES, StateSpace, Structure
@@ -92,13 +97,14 @@ def identify(
 class Tested:
     """What was `found`, with the errors that count, and what its innovations say.
 
-    The absent candidate that most `nearly` belongs; excess kurtosis, p-values of
-    whiteness and of a line, its frequency; bounds of entries of S.
+    The absent candidate that most `nearly` belongs; what innovations say, and the rms
+    of a simulated motion over that of the record; bounds of entries of S.
     """
 
     found: Found
     nearly: Nearest | None
-    innovations: tuple[float, float, float, float]
+    innovations: Innovations
+    size: float
     bounds: np.ndarray
 
 
@@ -106,12 +112,12 @@ def tests_of(likelihood: Likelihood, found: Found) -> Tested:
     """Tests of the innovations, and errors after selection."""
     fit, said = found.fit, tested(likelihood.model, found.fit)
     bounds = force_bounds(likelihood, fit)
-    white = said[1] >= LEAST_P_VALUE
+    white = said.whiteness >= LEAST_P_VALUE
     covariance = fit.covariance if white else robust_covariance(likelihood, fit)
     covariance = covariance + found.of_width
     nearly = nearest_absent(likelihood, fit, found.absent, found.own, found.penalty)
     found = replace(found, fit=with_selection(fit, covariance, nearly))
-    return Tested(found, nearly, said, bounds)
+    return Tested(found, nearly, said, simulated_size(likelihood.model, fit), bounds)
 
 
 def state_space(terms: Library, equations, observations, bands) -> StateSpace:
@@ -305,7 +311,7 @@ def diagnostics(likelihood: Likelihood, said: Tested) -> dict[str, tuple]:
     """Numbers that say whether the law fits."""
     found = said.found
     fit = found.fit
-    kurtosis, white, line, frequency = said.innovations
+    kurtosis, white, line, frequency, past = said.innovations
     apart = order_disagreement(likelihood, fit)
     best = float(found.scores.max(initial=0.0))
     chance, _ = undecided(found)
@@ -321,6 +327,8 @@ def diagnostics(likelihood: Likelihood, said: Tested) -> dict[str, tuple]:
         "whiteness_p_value": (white, "1", "p-value of Ljung and Box's test"),
         "line_p_value": (line, "1", "p-value of the largest line of a periodogram"),
         "line_frequency": (frequency, "Hz", "its frequency"),
+        "predicted_share": (past, "1", "of the power of innovations, by those before"),
+        "simulated_size": (said.size, "1", "rms of a simulated motion over that seen"),
         "kurtosis": (kurtosis, "1", "largest excess kurtosis of an innovation"),
         "condition": (fit.condition, "1", "condition of the information"),
         "best_absent_score": (best, "1", "largest score of an absent candidate"),

@@ -20,6 +20,7 @@ from leastaction.recordings.remarks import (
 )
 from leastaction.recordings.shaken_remarks import (
     doubts,
+    is_astray,
     of_inputs,
     random_force,
     sensor_noise,
@@ -84,7 +85,7 @@ class Law(IdentifiedModel):
     def verdict(self) -> str:
         """``found``, ``found, with reservations`` or ``no law found``."""
         if self.rollout is None:
-            lost = self.not_identifiable
+            lost = self.not_identifiable or is_astray(self.dataset)
             lost = lost or float(self.dataset["remaining"]) > LARGEST_REMAINING
         else:
             lost = self._is_forceless or is_lost(self.model, self.rollout)

@@ -9,7 +9,10 @@ from leastaction.ensembles.sensor_records import stated, stated_lags
 from leastaction.recordings.inputs import GAIN, UNKNOWN
 from leastaction.recordings.remarks import FOUND_OF_INPUTS, lagging
 
-# The same of an absent candidate, below which it is undecided.
+# Size of the motion of a law over that recorded, and its inverse, beyond which it is
+# none.
+LARGEST_RATIO = 10.0
+# P-value of an absent candidate, below which it is undecided.
 LEAST_P_OF_ABSENT_TERM = 0.02
 # Likelihood ratio, or score, above which a force is no white noise.
 RATIO_OF_COLOUR = 10.0
@@ -24,9 +27,24 @@ LARGEST_KURTOSIS = 0.5
 LARGEST_DISAGREEMENT = 5.0
 
 
+def is_astray(model: xr.Dataset) -> bool:
+    """Whether the motion of a law under its own random force is not that recorded.
+
+    It diverges, or differs by a power of ten; that of right laws, over few relaxation
+    times, by a factor of two.
+    """
+    size = float(model["simulated_size"])
+    return not (np.isnan(size) or 1 / LARGEST_RATIO < size < LARGEST_RATIO)
+
+
 def doubts(model: xr.Dataset) -> list[str]:
     """Reservations about the law of a randomly excited motion."""
     texts = []
+    if is_astray(model):
+        texts.append(
+            "under its own random force the law moves "
+            f"{float(model['simulated_size']):.2g} times as far as what was recorded"
+        )
     lost = str(model["identifiability"].item())
     if lost:
         texts.append(
@@ -72,8 +90,10 @@ def doubts(model: xr.Dataset) -> list[str]:
         )
     if float(model["whiteness_p_value"]) < LEAST_P_VALUE:
         texts.append(
-            f"innovations are not white (p = {float(model['whiteness_p_value']):.1g}): "
-            "a mode, a force with a memory, or a tone is missing in the model"
+            f"innovations are not white (p = {float(model['whiteness_p_value']):.1g}, "
+            f"{100 * float(model['predicted_share']):.2g} % of their power follows "
+            "from those before): a mode, a force with a memory, or a tone is missing "
+            "in the model"
         )
     if float(model["line_p_value"]) < LEAST_P_VALUE:
         frequency = float(model["line_frequency"])
