@@ -37,6 +37,7 @@ class Candidates:
 
     price: np.ndarray  # of each, in terms
     required: Sequence[int]  # in every law: viscous damping
+    stays: Sequence[int]  # what the search does not drop
     positive: np.ndarray  # losses that feed energy in with a negative coefficient
     # Of a support and coefficients: the terms that give the scale of each part.
     fixed: Callable[[Sequence[int], np.ndarray], list[int]]
@@ -102,7 +103,7 @@ class Quadratic:
         loss = np.full(len(self.c), np.inf)
         variance = np.maximum(np.diag(found.inverse), 1e-300)
         loss[found.free] = found.x[found.free] ** 2 / variance
-        loss[list(self.candidates.required)] = np.inf
+        loss[list(self.candidates.stays)] = np.inf
         return loss
 
     def missed(self, found: "Solution") -> float:
@@ -140,10 +141,10 @@ def select(
 ) -> Solution:
     """Drop, add and exchange terms from `support` on, until none is to be moved.
 
-    With `share` zero the extended BIC decides alone.
+    With `share` zero the extended BIC decides alone. What is required joins at the end:
+    viscous friction that stays for sure takes no place from a dry one that fits better.
     """
-    required = quadratic.candidates.required
-    found = quadratic.solve({*support, *required})
+    found = quadratic.solve(support)
     seen = {found.support}
     for _ in range(MOST_MOVES):
         moved = (
@@ -155,7 +156,7 @@ def select(
             break
         seen.add(moved.support)
         found = moved
-    return found
+    return quadratic.solve({*found.support, *quadratic.candidates.required})
 
 
 def _drop(quadratic, found, share) -> Solution | None:
@@ -185,7 +186,7 @@ def _add(quadratic, found, share) -> Solution | None:
 def _exchange(quadratic, found) -> Solution | None:
     """The best law with one term exchanged for another, if it is better."""
     best, value = None, quadratic.criterion(found) - 1.0
-    stay = {*quadratic.candidates.required}
+    stay = {*quadratic.candidates.stays}
     for k in [k for k in found.free if k not in stay]:
         fewer = quadratic.solve(set(found.support) - {k})
         gain = quadratic.gains(fewer)
@@ -202,11 +203,8 @@ def _exchange(quadratic, found) -> Solution | None:
 
 def corrections(quadratic: Quadratic, law: Solution) -> tuple[int, ...]:
     """Terms that the extended BIC alone would add to a law."""
-    required = {*law.support, *quadratic.candidates.required}
-    wider = replace(
-        quadratic,
-        candidates=replace(quadratic.candidates, required=sorted(required)),
-    )
+    candidates = replace(quadratic.candidates, stays=law.support)
+    wider = replace(quadratic, candidates=candidates)
     found = select(wider, law.support, 0.0)
     return tuple(k for k in found.support if k not in law.support)
 
