@@ -59,6 +59,11 @@ UNSEEN_BY_START = 0.02
 MOST_ROUNDS = 8
 # A width of friction is profiled over factors of two down to this part of the first.
 WIDTHS = 8
+# Changes of ℓ by a width that has no weight, and by one that is not felt: narrower ones
+# are not felt either.
+UNLIKELY, INDIFFERENT = 10.0, 0.1
+# Starts of growing size that are no better than the best before, until no more is made.
+MOST_WORSE_STARTS = 4
 # Largest support that a null vector is sought for, and neighbours that are ranked.
 LARGEST_START = 12
 
@@ -172,13 +177,30 @@ def identify(
     seen = training(observations)
     problem = problem_of(seen, equations, library)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        law, others = search(problem, equations)
-        law, of_width = with_width(problem, law)
-    return estimate(problem, law, others, of_width, equations, seen)
+        found = search(problem, equations)
+        law, of_width = with_width(problem, found.law)
+    found = replace(found, law=law)
+    return estimate(problem, found, of_width, equations, seen)
 
 
-def search(problem: Problem, equations: xr.Dataset) -> tuple[Law, list[Law]]:
-    """The law, and the laws of both horizons that it was chosen from."""
+@dataclass(frozen=True)
+class Horizons:
+    """A law fitted with process noise, and without any."""
+
+    law: Law  # the one that is taken
+    near: Fit  # its terms with process noise
+    far: Fit | None  # without; None where nothing follows the motion
+
+    @property
+    def deviation(self) -> np.ndarray:
+        """Half of what coefficients differ by, shape (candidate,)."""
+        if self.far is None:
+            return np.zeros_like(self.law.c)
+        return (self.near.c - self.far.c) / 2
+
+
+def search(problem: Problem, equations: xr.Dataset) -> Horizons:
+    """The law of a recording at the horizon that it misses less in."""
     motion = problem.motion
     least = least_noise(motion.y)
     states, noise = smooth_motion(motion, least)
@@ -192,14 +214,19 @@ def search(problem: Problem, equations: xr.Dataset) -> tuple[Law, list[Law]]:
         )
     near = selected(problem, first)
     if not near.fit.levels.is_free.any():
-        return near, [near]
-    far = without_process_noise(problem, near)
-    if far is None or far.solution.support == near.solution.support:
-        return near, [near] if far is None else [near, far]
-    return min((near, far), key=lambda law: missed_at_both(problem, law, near)), [
-        near,
-        far,
-    ]
+        return Horizons(near, near.fit, None)
+    run = without_process_noise(near.fit)
+    if run is None:
+        return Horizons(near, near.fit, None)
+    if problem.driven:
+        far = selected(problem, run, True, near.fit.levels.sensor)
+        if far.solution.support == near.solution.support:
+            return Horizons(near, near.fit, far.fit)
+        if missed_at_both(problem, far, near) < missed_at_both(problem, near, near):
+            again = with_process_noise(far.fit, near.fit.levels)
+            if again is not None and far.fit.converged:
+                return Horizons(far, again, far.fit)
+    return Horizons(near, near.fit, run)
 
 
 def least_noise(y: np.ndarray) -> np.ndarray:
@@ -225,7 +252,7 @@ def begin(problem, equations, states, noise, least, path) -> Fit | None:
     force = np.zeros_like(q)
     if problem.inputs is not None:
         force = problem.inputs.at(np.flatnonzero(inner))
-    best, value = None, np.inf
+    best, value, worse = None, np.inf, 0
     for c, last in starts(problem, equations, compiled, columns, force):
         missed = np.sqrt(((columns @ c - force) ** 2).mean(axis=0))
         levels = begin_levels(missed, noise, least, problem.motion.dt)
@@ -238,8 +265,11 @@ def begin(problem, equations, states, noise, least, path) -> Fit | None:
             return trial
         now = missed_value(trial, problem.candidates.price[list(support)].sum())
         report("start of %d terms: %.4g", len(support), now)
+        worse += 1
         if now < value:
-            best, value = trial, now
+            best, value, worse = trial, now, 0
+        if worse >= MOST_WORSE_STARTS:
+            break
     return best
 
 
@@ -315,17 +345,16 @@ def selected(
         found = again
 
 
-def without_process_noise(problem: Problem, near: Law) -> Law | None:
+def without_process_noise(near: Fit) -> Fit | None:
     """The law over whole runs, all that is missed taken for noise of the sensors."""
-    one = near.fit
-    levels = one.levels._replace(process=one.levels.least_process)
-    found = fit(one.motion, one.c, one.active, one.path, levels, True)
-    if found is None or not found.converged:
-        return None
-    if not problem.driven:
-        return replace(near, fit=found)
-    law = selected(problem, found, True, one.levels.sensor)
-    return law if law.fit.converged else None
+    levels = near.levels._replace(process=near.levels.least_process)
+    found = fit(near.motion, near.c, near.active, near.path, levels, True)
+    return found if found is not None and found.converged else None
+
+
+def with_process_noise(far: Fit, levels: NoiseLevels) -> Fit | None:
+    """The terms of a law over whole runs with process noise."""
+    return fit(far.motion, far.c, far.active, far.path, levels, rounds_of_starts=0)
 
 
 def missed_at_both(problem: Problem, law: Law, near: Law) -> float:
@@ -370,10 +399,12 @@ def with_width(problem: Problem, law: Law) -> tuple[Law, np.ndarray]:
             motion, here.c, here.active, here.path, here.levels, fixed,
             rounds_of_starts=0,
         )  # fmt: skip
-        if trial is None or trial.value < max(values) - 10:
+        if trial is None or trial.value < max(values) - UNLIKELY:
             break
         found.append(replace(found[-1], fit=trial))
         values.append(trial.value)
+        if abs(values[-1] - values[-2]) < INDIFFERENT:
+            break
     weight = np.exp(np.array(values) - max(values))
     weight /= weight.sum()
     c = np.array([each.c for each in found])
