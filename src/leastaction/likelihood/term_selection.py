@@ -54,6 +54,7 @@ class Quadratic:
     square: float  # Σ e²/V at x = 0
     sensor_share: float  # Σ R/V
     count: int  # of measurements
+    correlation: float = 1.0  # rows that an innovation is correlated over
 
     @classmethod
     def of(
@@ -64,12 +65,17 @@ class Quadratic:
         b = g + G @ c
         square = found.moment[:, 0, 0].sum() + 2 * b @ c - c @ G @ c
         about = float(square), found.sensor_share, found.count
-        return cls(candidates, G, b, c, *about)
+        return cls(candidates, G, b, c, *about, correlation_length(found))
 
     @property
     def penalty(self) -> float:
-        """2Δℓ that a term of price one needs."""
-        return float(np.log(self.count) + 2 * np.log(len(self.c)))
+        """2Δℓ that a term of price one needs.
+
+        Of innovations that are correlated over τ rows there are N/τ, each as good as τ.
+        """
+        independent = max(self.count / self.correlation, np.e)
+        asked = np.log(independent) + 2 * np.log(len(self.c))
+        return float(self.correlation * asked)
 
     def solve(self, support: Sequence[int]) -> "Solution":
         """Best coefficients of a support."""
@@ -207,6 +213,26 @@ def corrections(quadratic: Quadratic, law: Solution) -> tuple[int, ...]:
     wider = replace(quadratic, candidates=candidates)
     found = select(wider, law.support, 0.0)
     return tuple(k for k in found.support if k not in law.support)
+
+
+def correlation_length(found: Innovations) -> float:
+    """1 + 2 Σ ρ_k over the lags up to the first that is not positive; at least one.
+
+    Of the sensor whose innovations are correlated longest (Geyer, Stat. Sci. 7 (1992)
+    473).
+    """
+    longest = 1.0
+    for e, V in zip(found.e.T, found.V.T, strict=True):
+        z = e[np.isfinite(V)] / np.sqrt(V[np.isfinite(V)])
+        z = z - z.mean()
+        power = np.abs(np.fft.rfft(z, 2 * len(z))) ** 2
+        covariance = np.fft.irfft(power)[: len(z)]
+        if not covariance[0] > 0:
+            continue
+        rho = covariance / covariance[0]
+        last = int(np.argmax(rho <= 0)) or len(z)
+        longest = max(longest, float(1 + 2 * rho[1:last].sum()))
+    return longest
 
 
 def parts(touched: Iterable[int]) -> list[int]:
