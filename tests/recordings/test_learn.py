@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from recorded import ROOT, completed, rows
+from recorded import ROOT, completed
 
 import leastaction as la
 from leastaction.core.files import load
@@ -450,44 +450,6 @@ def test_no_data_at_all():
         learn(7, time=TIME)
     with pytest.raises(la.RecordingError, match="coordinates are missing"):
         learn(table(springs()), time="t")
-
-
-def command(*arguments, folder):
-    return subprocess.run(
-        [sys.executable, "-m", "leastaction", *map(str, arguments)],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-    )
-
-
-def test_the_command_learns(tmp_path):
-    table(springs()).to_csv(tmp_path / "springs.csv", index=False)
-    options = ["--time", "t", "--trajectory", "run", "--coordinate", "x:m"]
-    done = command("learn", "springs.csv", *options, "--out", "out", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    made = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert made == ["law.md", "model.nc", "prediction.png", "residuals.png"]
-    assert done.stdout.strip() == (tmp_path / "out/law.md").read_text().strip()
-    (tmp_path / "rig").write_text("a file")
-    refused = command("learn", "none.csv", *options, folder=tmp_path)
-    assert refused.returncode == 1 and "there is no file" in refused.stderr
-    assert "Traceback" not in refused.stderr
-    kept = command("learn", "springs.csv", *options, "--out", "rig", folder=tmp_path)
-    assert kept.returncode == 1 and "--out rig is a file; name a folder" in kept.stderr
-    helped = command("--help", folder=tmp_path)
-    assert len(helped.stdout.splitlines()) < 40
-
-
-def test_the_command_describes(tmp_path):
-    text = "\n".join(
-        ",".join(map(str, row)) for row in [["run", "t", "theta"], *rows()]
-    )
-    (tmp_path / "swings.csv").write_text(text)
-    done = command("describe", "swings.csv", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "100 samples per second" in done.stdout
-    assert "theta: rad" in done.stdout and "trajectory: run" in done.stdout
 
 
 def test_columns_are_described():

@@ -56,6 +56,8 @@ class Law(IdentifiedModel):
         Of the recording.
     seconds
         What finding it took; None if that is not known.
+    source
+        Names of its tables; empty of arrays.
 
     Examples
     --------
@@ -76,10 +78,12 @@ class Law(IdentifiedModel):
         rollout: xr.Dataset | None = None,
         title: str = "",
         seconds: float | None = None,
+        source: str = "",
     ):
         super().__init__(model)
         self.model, self.observations = model, observations
         self.rollout, self.title, self.seconds = rollout, title, seconds
+        self.source = source
 
     @property
     def verdict(self) -> str:
@@ -142,14 +146,16 @@ class Law(IdentifiedModel):
         """Law of what :meth:`save` has written."""
         observations = parts["observations"]
         attrs = dict(observations.attrs)
-        title, seconds = attrs.pop("title", ""), attrs.pop("seconds", None)
-        observations = observations.drop_attrs(deep=False).assign_attrs(attrs)
+        title, source = (str(attrs.pop(name, "")) for name in ("title", "source"))
+        seconds = attrs.pop("seconds", None)
         seconds = None if seconds is None else float(seconds)
-        return cls(model, observations, parts.get("rollout"), str(title), seconds)
+        observations = observations.drop_attrs(deep=False).assign_attrs(attrs)
+        rollout = parts.get("rollout")
+        return cls(model, observations, rollout, title, seconds, source)
 
     def save(self, path: str | Path) -> None:
         """Write the law with its data, which :func:`leastaction.load` reads again."""
-        about = {"title": self.title, "seconds": self.seconds}
+        about = {"title": self.title, "source": self.source, "seconds": self.seconds}
         about = {name: value for name, value in about.items() if value is not None}
         parts = {"observations": self.observations.assign_attrs(about)}
         if self.rollout is not None:

@@ -173,7 +173,8 @@ def learn(
             predict = rollout("measurements").function()
             predicted = predict(observations, model, example["validate"])
     seconds = process_time() - begun
-    return Law(model, observations, predicted, title, seconds)
+    source = "" if frames else ", ".join(Path(path).name for path in files)
+    return Law(model, observations, predicted, title, seconds, source)
 
 
 def _several(value) -> list:
