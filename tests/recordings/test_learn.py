@@ -361,6 +361,11 @@ WRONG = {
     "truth": ({"x": TIME > 3}, {}, "x holds bool; expected numbers"),
     "complex": ({"x": TIME + 1j}, {}, "x holds complex128; expected numbers"),
     "columns": ({"x": np.array(springs()).T}, {}, "1500 trajectories of 5 samples"),
+    "axes": (
+        {"x": np.array(springs()).T},
+        {"time": TIME},
+        "look like .time, trajectory.; expected .trajectory, time., such as x.T",
+    ),
     "masked": ({"x": np.ma.masked_less(springs(), 0)}, {}, "the cell is empty or not"),
     "number as name": ({0: springs()}, {}, "cannot name a quantity"),
     "time as name": ({"time": springs()}, {}, "time cannot name a coordinate"),
@@ -443,6 +448,16 @@ def test_what_is_wrong_with_a_table_is_said_in_one_sentence(name):
     with pytest.raises(la.RecordingError, match=told) as error:
         learn(change(table(springs())), **{**TABLE, **more})
     assert len(str(error.value).splitlines()) == 1
+
+
+def test_what_does_not_oscillate_is_told_so():
+    """The first example of PySINDy's README, and a noisy decay."""
+    time = np.linspace(0, 1, 100)
+    noise = 1e-3 * np.random.default_rng(5).standard_normal(100)
+    for decay in (3 * np.exp(-2 * time), np.exp(-3 * time) + noise):
+        with pytest.raises(la.RecordingError, match="no Lagrangian here") as error:
+            learn({"x": decay, "y": 0.5 * np.exp(time)}, time=time)
+        assert "Record longer" not in str(error.value)
 
 
 def test_no_data_at_all():
