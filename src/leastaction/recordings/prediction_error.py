@@ -4,7 +4,6 @@ Prediction error method (Ljung 1999) with an augmented Kalman filter; see
 ``likelihood/README.md``.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -16,7 +15,6 @@ from leastaction.core.estimate import LagrangianEstimate
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.library import Library
 from leastaction.core.progress import report
-from leastaction.likelihood.covariance import nearest_absent, spread
 from leastaction.likelihood.iterated_smoother import (
     Fit,
     begin_levels,
@@ -30,7 +28,6 @@ from leastaction.likelihood.term_selection import (
     Candidates,
     Quadratic,
     Solution,
-    corrections,
     parts,
     select,
 )
@@ -46,7 +43,6 @@ from leastaction.recordings.contracts import pieces, training
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.inputs import Inputs, inputs_of
 from leastaction.trajectories.library_equations import (
-    LibraryEquations,
     library_equations,
 )
 from leastaction.trajectories.null_vector import free_columns
@@ -148,7 +144,9 @@ def viscous(terms: Library, columns: np.ndarray) -> list[int]:
     squares = {v**2 for v in symbols(velocity_names(terms.coordinates))}
     count = len(terms.terms)
     losses = enumerate(columns)
-    return [i for i, k in losses if k >= count and terms.dissipation[k - count] in squares]
+    return [
+        i for i, k in losses if k >= count and terms.dissipation[k - count] in squares
+    ]
 
 
 def identify(
