@@ -46,8 +46,6 @@ gc.freeze()
 for threshold in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
     os.environ.setdefault(threshold, str(2**40))
 
-# Formats of every figure.
-KINDS = ["svg", "png", "pdf"]
 # Figures of a randomly excited recording.
 SHAKEN = ["spectra", "innovations", "one_step", "force_spectrum"]
 # The stage that makes each file. Later stages have higher priority: what one job writes is
@@ -102,6 +100,9 @@ if workflow.is_main_process:
     for reason in LEFT_OUT.values():
         logger.info(reason)
 
+# Formats of every figure, and the suffixes of those beside SVG.
+KINDS = config["formats"]
+OTHERS = [f".{kind}" for kind in KINDS if kind != "svg"]
 
 # Paths of more bytes, their derivatives and their library are dropped when all that reads
 # them is done: seconds make them again. `--notemp` keeps them.

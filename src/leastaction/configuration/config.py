@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import AfterValidator, Field
@@ -92,6 +92,16 @@ class PaperTable(Settings):
     caption: Text = Field("", description="Text above the table.")
 
 
+class Claim(Settings):
+    """A line of the table of a paper on the page of results."""
+
+    claim: Text = Field(description="What the paper claims, in plain words.")
+    number: Text = Field(
+        description="Its printed number, as the column `number` of the scorecard names "
+        "it: `<example>: <item>, <quantity>`."
+    )
+
+
 class Paper(Settings):
     """A paper: its figures and tables by their number."""
 
@@ -104,6 +114,10 @@ class Paper(Settings):
     summary: Text = Field(
         "",
         description="What the paper does, in plain words, for the page of papers.",
+    )
+    holds: Text = Field("", description="What holds of it, in one sentence.")
+    claims: list[Claim] = Field(
+        [], description="Its main claims, each beside a printed number."
     )
     drawings: dict[str, Text] = Field(
         {},
@@ -121,6 +135,15 @@ class Paper(Settings):
 def _by_number(papers: dict) -> dict:
     """Papers in the order of their numbers, which an override would change."""
     return dict(sorted(papers.items(), key=lambda item: item[1].number or math.inf))
+
+
+def _shown(formats: list) -> list:
+    """Check that pages can show every figure."""
+    missing = [kind for kind in ("svg", "png") if kind not in formats]
+    if missing:
+        words = {"missing": " and ".join(missing)}
+        raise PydanticCustomError("formats", "pages need {missing}, too", words)
+    return formats
 
 
 class Study(Settings):
@@ -188,6 +211,12 @@ class Project(Settings):
         {},
         description="Pictures of the README by name, each a figure under results/ "
         "without its suffix; made by `snakemake gallery`.",
+    )
+    formats: Annotated[list[Literal["svg", "png", "pdf"]], AfterValidator(_shown)] = (
+        Field(
+            ["svg", "png"],
+            description="Formats of every figure; pages need SVG and PNG.",
+        )
     )
     figures: Style = Field(default_factory=Style, description="Style of every figure.")
 

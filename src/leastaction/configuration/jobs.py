@@ -89,7 +89,14 @@ def shows(figure: str, example: Mapping) -> bool:
 FOR_FIGURES = ("title", "section", "system", "library", "simulate", "validate")
 # With the numbers that a figure of the paper shows.
 FOR_PAPERS = (*FOR_FIGURES, "publish")
-FOR_TABLES_AND_SCORES = ("title", "system", "library", "simulate", "publish")
+FOR_TABLES_AND_SCORES = (
+    "title",
+    "system",
+    "library",
+    "simulate",
+    "publish",
+    "setting",
+)
 
 
 def panel(example: Mapping, parts: Collection[str]) -> dict:

@@ -27,7 +27,9 @@ class Setting(Settings):
     name: Text = Field(description="What a reader calls it.")
     value: Number
     unit: Text = "1"
-    of: Text | None = absent("Estimator that it is a reading of, with another value.")
+    of: Text | None = absent(
+        "Estimator, or for a whole example the example, that it is a reading of."
+    )
 
 
 class Swept(Settings):

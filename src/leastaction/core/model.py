@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 FLOOR = 1e-3
 # Velocity, over the largest of the motion, at which Coulomb friction turns around.
 SLIDING = 1e-3
-TOLERANCE = 1e-9
+TOLERANCE = 1e-11
 # States at which the symmetries of a law are decided, where no motion is given.
 SAMPLES_OF_SYMMETRIES = 1000
 # Powers of ten that numbers are written without.

@@ -10,6 +10,7 @@ import yaml
 
 from leastaction.core.families import unknown
 from leastaction.recordings.checks import LARGEST_ANGLE, encoder_step
+from leastaction.recordings.command_line import learn_command
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.learn import angle_by_name
 from leastaction.recordings.tables import Table, open_table
@@ -89,9 +90,10 @@ class Description:
             role = f"rate of {c.of}" if c.of else c.role
             lines.append(f"  {c.name:<{width}}  {role:<10}  {'; '.join(c.remarks)}")
         text = yaml.safe_dump(self.settings, sort_keys=False)
-        return "\n".join(
-            [*lines, "", "# Check units, and leave out what is none:", text]
-        )
+        (part,) = self.settings["recordings"].values()
+        command = learn_command(part["import"])
+        lines += ["", "Next, with the right units and without what is none:", command]
+        return "\n".join([*lines, "", "The same as a YAML for snakemake:", text])
 
 
 def describe(source, **reading) -> Description:
