@@ -33,16 +33,14 @@ from leastaction.fields.schemes import advance, newmark_noise, newmark_transitio
 
 def newmark(system: FieldSystem, settings: Mapping, **key):
     """One replicate on Hermite elements; see :func:`field_ensemble`."""
-    return field_ensemble(
-        partial(_paths, *elements(system)), system, settings, **key
-    )
+    return field_ensemble(partial(_paths, *elements(system)), system, settings, **key)
 
 
 def elements(system: FieldSystem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mass, stiffness (unknown, unknown), and which unknowns are displacements.
 
-    ValueError if the potential density is not ½ B u_xx² with constant B > 0, or the line
-    is periodic.
+    ValueError if the potential density is not ½ B u_xx² with constant B > 0, or the
+    line is periodic.
     """
     domain, h = system.domain, system.domain.dx
     u_xx = displacements(system.field)[2]
@@ -55,7 +53,9 @@ def elements(system: FieldSystem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             f"number times {u_xx}**2 between ends that are not periodic; use method "
             "newmark"
         )
-    mass = np.array([[156, 22, 54, -13], [0, 4, 13, -3], [0, 0, 156, -22], [0, 0, 0, 4]])
+    mass = np.array(
+        [[156, 22, 54, -13], [0, 4, 13, -3], [0, 0, 156, -22], [0, 0, 0, 4]]
+    )
     stiff = np.array([[12, 6, -12, 6], [0, 4, -6, 2], [0, 0, 12, -6], [0, 0, 0, 4]])
     length = np.array([1, h, 1, h])
     scales = system.mass_density * h / 420, float(bending) / h**3
