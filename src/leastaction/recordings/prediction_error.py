@@ -394,7 +394,7 @@ def with_width(problem: Problem, law: Law) -> tuple[Law, np.ndarray]:
     for n in range(1, WIDTHS):
         here = found[-1].fit
         motion = here.motion.with_width(problem.width / 2**n)
-        motion = replace(motion, steps=min(2 * (1 + n), 16))
+        motion = replace(motion, steps=min(2 * (1 + n), 8))
         trial = fit(
             motion, here.c, here.active, here.path, here.levels, fixed,
             rounds_of_starts=0,
