@@ -19,6 +19,7 @@ from leastaction.core.progress import report
 from leastaction.likelihood.covariance import nearest_absent, spread
 from leastaction.likelihood.iterated_smoother import (
     Fit,
+    accurate,
     begin_levels,
     fit,
     smooth_motion,
@@ -163,8 +164,8 @@ def identify(
        driven motion, null vectors of a free one.
     2. Path, coefficients, process noise and sensor noise by the iterated smoother;
        terms by the likelihood of all candidates; again until the terms stay.
-    3. The same without process noise. Of the two laws the one is taken that misses less
-       at both horizons, from row to row and over the whole run, per term.
+    3. The same without process noise, of a driven motion. Of the two laws the one is
+       taken whose terms change least from one horizon to the other.
     4. The width within which dry friction turns is profiled.
     5. Intervals: information or sandwich, with the nearest absent term, the width, and
        half the difference between the horizons.
@@ -178,7 +179,8 @@ def identify(
     problem = problem_of(seen, equations, library)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = search(problem, equations)
-        law, of_width = with_width(problem, found.law)
+        finer = accurate(found.law.fit, not found.law.fit.levels.is_free.any())
+        law, of_width = with_width(problem, replace(found.law, fit=finer))
     found = replace(found, law=law)
     return estimate(problem, found, of_width, equations, seen)
 
@@ -198,9 +200,15 @@ class Horizons:
             return np.zeros_like(self.law.c)
         return (self.near.c - self.far.c) / 2
 
+    def disagreement(self, problem: Problem) -> float:
+        """Largest relative deviation of a term that is not required."""
+        required = problem.candidates.required
+        chosen = np.setdiff1d(np.flatnonzero(self.law.c), required)
+        return float(np.abs(self.deviation[chosen] / self.law.c[chosen]).max(initial=0))
+
 
 def search(problem: Problem, equations: xr.Dataset) -> Horizons:
-    """The law of a recording at the horizon that it misses less in."""
+    """The law whose terms change least from one horizon to the other."""
     motion = problem.motion
     least = least_noise(motion.y)
     states, noise = smooth_motion(motion, least)
@@ -218,15 +226,16 @@ def search(problem: Problem, equations: xr.Dataset) -> Horizons:
     run = without_process_noise(near.fit)
     if run is None:
         return Horizons(near, near.fit, None)
-    if problem.driven:
-        far = selected(problem, run, True, near.fit.levels.sensor)
-        if far.solution.support == near.solution.support:
-            return Horizons(near, near.fit, far.fit)
-        if missed_at_both(problem, far, near) < missed_at_both(problem, near, near):
-            again = with_process_noise(far.fit, near.fit.levels)
-            if again is not None and far.fit.converged:
-                return Horizons(far, again, far.fit)
-    return Horizons(near, near.fit, run)
+    found = Horizons(near, near.fit, run)
+    if not problem.driven:
+        return found
+    far = selected(problem, run, True, near.fit.levels.sensor)
+    again = with_process_noise(far.fit, near.fit.levels)
+    if again is None or far.solution.support == near.solution.support:
+        return found
+    other = Horizons(far, again, far.fit)
+    report("disagreement: %.3g and %.3g", *(h.disagreement(problem) for h in (found, other)))
+    return min(found, other, key=lambda each: each.disagreement(problem))
 
 
 def least_noise(y: np.ndarray) -> np.ndarray:
@@ -357,23 +366,6 @@ def with_process_noise(far: Fit, levels: NoiseLevels) -> Fit | None:
     return fit(far.motion, far.c, far.active, far.path, levels, rounds_of_starts=0)
 
 
-def missed_at_both(problem: Problem, law: Law, near: Law) -> float:
-    """Log of the power missed from row to row, and over whole runs; less is better."""
-    price = problem.candidates.price[list(law.solution.support)].sum()
-    none = np.zeros(0, dtype=int)
-    levels = near.fit.levels
-    free = fit(law.fit.motion, law.c, none, near.fit.path, levels, rounds_of_starts=0)
-    whole = levels._replace(process=levels.least_process)
-    run = fit(law.fit.motion, law.c, none, law.fit.path, whole, True)
-    if free is None or run is None:
-        return np.inf
-    value = np.log(np.square(free.levels.process)).mean()
-    value += np.log(np.square(run.levels.sensor)).mean()
-    report("horizons: S %s, run %s, price %g", free.levels.process,
-           run.levels.sensor, price)  # fmt: skip
-    return float(value - np.log(1 - SHARE_OF_MISSED_POWER) * price)
-
-
 def with_width(problem: Problem, law: Law) -> tuple[Law, np.ndarray]:
     """The law at the most likely width of dry friction, and deviations by the width.
 
@@ -394,7 +386,7 @@ def with_width(problem: Problem, law: Law) -> tuple[Law, np.ndarray]:
     for n in range(1, WIDTHS):
         here = found[-1].fit
         motion = here.motion.with_width(problem.width / 2**n)
-        motion = replace(motion, steps=min(2 * (1 + n), 8))
+        motion = replace(motion, steps=max(motion.steps, min(2 * (1 + n), 8)))
         trial = fit(
             motion, here.c, here.active, here.path, here.levels, fixed,
             rounds_of_starts=0,
