@@ -17,15 +17,16 @@ from leastaction.recordings.windows import oscillation
 from leastaction.trajectories.library_equations import library_equations
 
 if TYPE_CHECKING:
-    from leastaction.recordings.prediction_error import Horizons, Problem
+    from leastaction.recordings.prediction_error import Horizons
 
 # A unit of `misfit`, of the amplitude.
 AMPLITUDE_PER_MISFIT = 0.003
 # Harmonic of the main frequency up to which a missed force is counted.
 HARMONIC = 3.0
 # Windows in which the missed force is shown: rows at least, and the part of the force
-# that noise of the sensor may show as missed in them.
-LEAST_ROWS, SHARE_OF_NOISE = 8, 0.005
+# that noise of the sensor may show as missed in them; the recorded force of a resonance
+# is a tenth of the inertial one.
+LEAST_ROWS, SHARE_OF_NOISE = 8, 0.001
 DESCRIBED = variables(
     """
     :
@@ -46,14 +47,13 @@ differ by
 
 
 def estimate(
-    problem: "Problem",
     found: "Horizons",
     of_width: np.ndarray,
     equations: xr.Dataset,
     observations: xr.Dataset,
 ) -> LagrangianEstimate:
     """Coefficients, standard errors and diagnostics of a law."""
-    law = found.law
+    problem, law = found.problem, found.law
     noise = spread(law.fit.innovations)
     every = np.zeros((len(noise.deviations), len(law.c)))
     every[:, law.fit.active] = noise.deviations
@@ -72,7 +72,7 @@ def estimate(
 
     size = np.sqrt((every**2).sum(axis=0))
     std = placed(np.where(c != 0, size, np.nan), np.nan)
-    numbers, arrays = _values(problem, found, noise, equations)
+    numbers, arrays = _values(found, noise, equations)
     arrays |= {
         "jackknife_coefficient": sigma_points(c, every),
         "column_position": problem.columns,
@@ -128,9 +128,10 @@ def _in_units_of_reference(problem, c, every):
     )
 
 
-def _values(problem, found, noise, equations):
+def _values(found, noise, equations):
     """Numbers, and arrays by name, of a law."""
-    law, motion = found.law, problem.motion
+    problem, law = found.problem, found.law
+    motion = problem.motion
     period = 1 / float(np.exp(np.log(equations["frequency"].values[0]).mean()))
     lengths = [part.stop - part.start for part in motion.parts]
     longest = max(lengths) * motion.dt
@@ -170,7 +171,9 @@ def _values(problem, found, noise, equations):
         "sensor_noise_estimate": near.sensor,
         "missed_force": missed_force(problem, found, equations),
         "input_lag": np.zeros(dof) if not problem.driven else problem.inputs.lag,
-        "input_lag_std": np.full(dof, np.nan),
+        "input_lag_std": (
+            np.full(dof, np.nan) if found.lag_std is None else found.lag_std
+        ),
         "input_time_constant": (
             np.zeros(dof) if not problem.driven else problem.inputs.time_constant
         ),
@@ -180,7 +183,7 @@ def _values(problem, found, noise, equations):
 
 
 def force_window(motion, noise, equations, period) -> float:
-    """Window, s, in which noise moves an acceleration by .5 % of its rms, or less.
+    """Window, s, in which noise moves an acceleration by .1 % of its rms, or less.
 
     A parabola through T/Δt rows has the variance 720 σ² Δt / T⁵ of its acceleration.
     """
@@ -193,7 +196,7 @@ def missed_force(problem, found, equations) -> np.ndarray:
     """Rms process noise up to the third harmonic, over that of the motion's force.
 
     White noise of strength S has the power 2 B S² in a band B; the force of the motion
-    is the inertial one, or the recorded one if that is larger.
+    is the recorded one, or the inertial one of a coordinate that has none.
     """
     levels = found.near.levels
     band = HARMONIC * equations["frequency"].values[0]
@@ -203,5 +206,6 @@ def missed_force(problem, found, equations) -> np.ndarray:
     inertia = compiled.columns(q, v, a, problem.columns)[1] @ found.near.c
     size = np.sqrt((inertia**2).mean(axis=0))
     if problem.driven:
-        size = np.maximum(size, np.sqrt((problem.inputs.recorded**2).mean(axis=0)))
+        recorded = np.sqrt((problem.inputs.recorded**2).mean(axis=0))
+        size = np.where(recorded > 0, recorded, size)
     return missed / np.maximum(size, 1e-300)
