@@ -407,3 +407,15 @@ def test_noise_of_a_motion_near_the_nyquist_frequency():
         found = noise_of([q], spectrum([q], 1.0))
         assert found == pytest.approx(1e-2, rel=0.1)
         assert found < 1.1 * share * difference_noise([q]) + 1e-3
+
+
+def test_labels_of_users_are_text_in_figures_and_tables(tmp_path):
+    """Neither mathematical text, nor a cell, nor markup."""
+    labels = [r"$x_{$", "a|b", "<script>", "`c`", "x" * 5000]
+    table = [[labels[r[0]], *r[1:]] for r in ROWS]
+    write(tmp_path, table)
+    found = imported(rig() | {"validate": {"held_out": ["<script>"]}}, tmp_path)
+    shown = [str(label) for label in found["label"].values]
+    assert shown[1:4] == ["a¦b", "‹script›", "'c'"]
+    assert len(shown[4]) == 60
+    assert not set("$<>|`") & set("".join(shown))
