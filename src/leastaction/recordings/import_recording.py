@@ -15,6 +15,7 @@ from leastaction.recordings.columns import (
     accelerometers,
     as_measured,
     columns_of,
+    remarks_of_units,
     time_factor,
 )
 from leastaction.recordings.contracts import CONTRACTS
@@ -26,7 +27,7 @@ from leastaction.recordings.pivot import (
     raw_columns,
     smooth_sources,
 )
-from leastaction.recordings.spikes import replace_spikes
+from leastaction.recordings.spikes import refuse_jumps, replace_spikes
 from leastaction.recordings.splitting import (
     LEAST_ROWS,
     Clock,
@@ -85,10 +86,16 @@ def _measurements(settings: Mapping) -> xr.Dataset:
     columns = [*smooth, *measured["input"].values()]
     factor = time_factor(given["time"]["unit"])
     read = read_trajectories(given["files"], given, raw_columns(columns), factor)
-    texts = fill_inputs(read)
+    texts = [*remarks_of_units(given, read.headings, channels), *fill_inputs(read)]
     trajectories = read.done
     used = sum(len(t.time) for t in trajectories)
     clean = smooth_sources(smooth)
+    if not given["sensors"]:
+        places = dict(enumerate(raw_columns(columns)))
+        moving = {c.name for c in channels["q"].values()} | set(clean)
+        refuse_jumps(
+            trajectories, {k: c for k, c in places.items() if c.name in moving}
+        )
     raw = {k: c.name for k, c in enumerate(raw_columns(columns)) if c.name in clean}
     replaced = _replaced(trajectories, raw)
     texts += derive(trajectories, columns)
