@@ -38,7 +38,6 @@ NO_COORDINATES = {
     "N": "a force; write it under inputs",
     "N*m": "a torque; write it under inputs",
     "m/s**2": "an acceleration; write it under accelerations or sensors",
-    "s": "a time; write it under time",
 }
 # Headings that are nothing but a unit of time.
 CLOCKS = ("ms", "us", "µs", "ns", "min")
@@ -318,7 +317,7 @@ def _refuse_unlike(given: Column, weights, coordinates: Mapping[str, Column]) ->
 
 
 def _refuse_no_coordinates(coordinates: Mapping[str, Column]) -> None:
-    """A mass, a force, an acceleration or a time is no coordinate."""
+    """A mass, a force or an acceleration is no coordinate."""
     for given in coordinates.values():
         dimension = registry()(given.unit).dimensionality
         for unit, text in NO_COORDINATES.items():
