@@ -171,7 +171,7 @@ class Law(IdentifiedModel):
         parts = {"observations": self.observations.assign_attrs(about)}
         if self.rollout is not None:
             parts["rollout"] = self.rollout.assign_attrs(contract="measured_rollout")
-        files.save(self.model, path, "model", parts)
+        files.save(self.model, path, "model", parts=parts)
 
     @property
     def inputs(self) -> tuple[str, ...]:
