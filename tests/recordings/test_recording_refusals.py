@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from recorded import RATE, imported, rig, rows, swing, write
+from recorded import imported, rig, rows, swing, write
 
 from leastaction.core.settings import ConfigError
 from leastaction.recordings.configuration import read_recordings, recording_from_config
@@ -45,17 +45,6 @@ def with_column(make, name="rate"):
             for t, x, y in zip(time, angle, make(time, angle), strict=True)
         ]
     return table, f"run,t,theta,{name}"
-
-
-def brownian(time, angle):
-    """Motion of an oscillator that a white force drives."""
-    rng = np.random.default_rng(3)
-    x, v, found = 0.0, 0.0, []
-    dt = 1 / RATE / 10
-    for _ in range(10 * len(time)):
-        found.append(x)
-        x, v = x + dt * v, v - dt * (40 * x + 0.5 * v) + 3 * dt**0.5 * rng.normal()
-    return np.array(found[::10])
 
 
 NOISY = np.random.default_rng(1)
@@ -193,24 +182,6 @@ TABLES = {
         None,
         rig(),
         ["scatter", "clock"],
-    ),
-    "random force": (
-        each(brownian),
-        None,
-        rig(),
-        ["random force", "excitation: random"],
-    ),
-    "no random force": (
-        GOOD,
-        None,
-        rig() | {"excitation": "random"},
-        ["no random force", "Leave `excitation` out"],
-    ),
-    "a force that is not random": (
-        each(lambda t, x: (1 + 0.8 * np.sin(1.8 * t)) * np.cos(11 * t)),
-        None,
-        rig() | {"excitation": "random"},
-        ["not random", "under `inputs`"],
     ),
     "dead input": (
         *with_column(lambda t, x: 0 * x, "torque"),

@@ -21,6 +21,7 @@ from leastaction.configuration.config import (
     check_references,
     read_examples,
     read_yaml,
+    without_data,
     without_examples,
 )
 from leastaction.configuration.jobs import bytes_of_paths
@@ -88,7 +89,9 @@ try:
     config.update(complete(config, Project, "the configuration"))
     RECORDINGS = read_recordings(config, recording_folders(), STAND_INS)
     EXAMPLES = read_examples(CONFIG / "examples", config)
-    config.update(without_examples(config, EXAMPLES))
+    LEFT_OUT = without_data(EXAMPLES)
+    EXAMPLES = {key: e for key, e in EXAMPLES.items() if key not in LEFT_OUT}
+    config.update(without_examples(config, EXAMPLES, LEFT_OUT))
     check_references(config, EXAMPLES)
 except ConfigError as error:
     raise WorkflowError(str(error))
@@ -96,6 +99,10 @@ except ConfigError as error:
 # Formats of every figure, and the suffixes of those beside SVG.
 KINDS = config["formats"]
 OTHERS = [f".{kind}" for kind in KINDS if kind != "svg"]
+if workflow.is_main_process:
+    for reason in LEFT_OUT.values():
+        logger.info(reason)
+
 
 # Paths of more bytes, their derivatives and their library are dropped when all that reads
 # them is done: seconds make them again. `--notemp` keeps them.
@@ -111,6 +118,11 @@ def planned(wildcards):
     """No file: remembers that the paths of an example are asked for."""
     PLANNED.add((wildcards.paper, wildcards.example))
     return []
+
+
+def stored_motions(wildcards):
+    """Files with the motions of an example that are not integrated."""
+    return list(example_of(wildcards)["simulate"].get("motions", {}).values())
 
 
 def check_disk():

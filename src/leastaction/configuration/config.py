@@ -6,6 +6,7 @@ A YAML file is data. What one example says is completed and checked by
 
 import copy
 import math
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -367,17 +368,27 @@ def _lists(config: Mapping) -> Iterator[tuple[str, str, list[str]]]:
             yield f"{where}.examples.{paper}", paper, names
 
 
-def without_examples(config: Mapping, left: Collection[tuple[str, str]]) -> dict:
+def without_examples(
+    config: Mapping,
+    left: Collection[tuple[str, str]],
+    left_out: Collection[tuple[str, str]] = (),
+) -> dict:
     """`config` whose figures, tables and studies name no example that it removes.
 
-    Under `examples` it sets these to null. What names no other examples is left out,
-    and a paper that has none `left`, (paper, name).
+    Under `examples` it sets these to null; those `left_out`, (paper, name), have no
+    data here. What names no other examples is left out, and a paper that has none
+    `left`.
     """
     given = config["examples"].items()
     removed = {(p, n) for p, names in given for n, one in names.items() if one is None}
     config = copy.deepcopy(dict(config))
     for _, paper, names in _lists(config):
-        names[:] = [n for n in names if (paper, n.partition("-")[0]) not in removed]
+        names[:] = [
+            n
+            for n in names
+            if (paper, n.partition("-")[0]) not in removed
+            and (paper, n) not in left_out
+        ]
     emptied = {paper for paper, _ in removed} - {paper for paper, _ in left}
     for paper, settings in list(config["papers"].items()):
         given = {part: settings.get(part, {}) for part in ("figures", "tables")}
@@ -460,6 +471,26 @@ def read_yaml(path: Path):
     return parse_yaml(path.read_text("utf-8", "replace"), str(path))
 
 
+def _resolved(path: str, folder: Path) -> str:
+    """Path of a file that an example names, relative to the folder of the project."""
+    written = os.path.expanduser(os.path.expandvars(path))
+    return os.path.normpath(folder.absolute().parents[1] / written)
+
+
+def without_data(examples: Mapping[tuple[str, str], Mapping]) -> dict:
+    """Why an example is left out, of each whose files are not on this computer."""
+    reasons = {}
+    for (paper, name), example in examples.items():
+        files = example["simulate"].get("motions", {}).values()
+        missing = [path for path in files if not os.path.exists(path)]
+        if missing:
+            reasons[paper, name] = (
+                f"example {paper}/{name} is left out: its data, "
+                f"{' and '.join(missing)}, are not on this computer"
+            )
+    return reasons
+
+
 def read_examples(folder: Path, config: Mapping) -> dict[tuple[str, str], dict]:
     """Every example and variant by (paper, name): completed, checked, overridden.
 
@@ -491,6 +522,8 @@ def read_examples(folder: Path, config: Mapping) -> dict[tuple[str, str], dict]:
                 base = found.get((paper, name), content)
                 content["key"] = f"{paper}/{data_key(variant, content, base)}"
                 content["seed"] = config["seed"]
+                files = content["simulate"].get("motions", {})
+                files.update({k: _resolved(v, folder) for k, v in files.items()})
                 found[paper, variant] = content
         except ConfigError as error:
             errors.append(error)

@@ -125,7 +125,9 @@ def _spoilt_attributes(file: netCDF4.Dataset, names: Sequence[str]) -> list[str]
         given = file.variables[name].__dict__
         for key in SCALING & set(given):
             value = np.asarray(given[key])
-            if value.dtype.kind not in "iuf" or value.size != 1:
+            is_number = value.dtype.kind in "iuf" and value.size == 1
+            is_mark = key in ("_FillValue", "missing_value")
+            if not is_number or not (is_mark or np.isfinite(value).all()):
                 found.append(
                     f"attribute {key!r} of variable {name!r} is "
                     f"{str(given[key])[:60]!r}; expected one number"

@@ -22,6 +22,7 @@ import sympy as sp
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.library import Library
 from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
+from leastaction.ensembles.sliding_width import is_dry, profiled_width
 from leastaction.ensembles.state_space import FORCES, Structure
 
 # A Wald z² above so many penalties needs no refit to stay.
@@ -140,7 +141,8 @@ class Found:
     Candidates that are `absent`, the first `own` ones those of the library, have
     z² = `scores`; a term needs the `penalty`. Why the search did `stop`, and exchanges
     of terms that fit nearly as well, are in words. A `memory` of a white force has this
-    z: below zero its spectrum rises.
+    z: below zero its spectrum rises. The width of dry friction leaves the parameters a
+    covariance `of_width`.
     """
 
     fit: Fit
@@ -152,6 +154,7 @@ class Found:
     rivals: tuple[str, ...]
     colour_ratio: float
     memory: float
+    of_width: np.ndarray | float = 0.0
 
 
 class Search:
@@ -182,6 +185,7 @@ class Search:
             fit = self.simplest_force([fit])
             if fit.structure.force != first.structure.force:
                 fit, stop = self.terms(fit)
+        fit, stop, of_width = self.slid(fit, stop, searching)
         absent, scores, memory = self.tested(fit)
         ratio = max(memory, 0.0) ** 2
         if colour != "white":
@@ -190,9 +194,24 @@ class Search:
                 fit = coloured
                 if searching:
                     fit, stop = self.terms(fit)
+                fit, stop, of_width = self.slid(fit, stop, searching)
                 absent, scores, memory = self.tested(fit)
         told = absent, len(absent) - len(self.further), scores, self.penalty
-        return Found(fit, *told, stop, tuple(self.rivals), ratio, memory)
+        return Found(fit, *told, stop, tuple(self.rivals), ratio, memory, of_width)
+
+    def slid(self, fit: Fit, stop: str, searching: bool):
+        """The fit with the likeliest width of dry friction, and what widths leave open.
+
+        With another width other losses may be in the law.
+        """
+        while is_dry(self.likelihood, fit):
+            fit, of_width = profiled_width(self.likelihood, fit)
+            before = fit.structure
+            if searching:
+                fit, stop = self.terms(fit)
+            if fit.structure == before:
+                return fit, stop, of_width
+        return fit, stop, 0.0
 
     def tested(self, fit: Fit) -> tuple[list[int], np.ndarray, float]:
         """Columns that a law lacks, their z², and z of a memory of a white force."""

@@ -37,6 +37,7 @@ class Candidates:
 
     price: np.ndarray  # of each, in terms
     required: Sequence[int]  # in every law: viscous damping
+    stays: Sequence[int]  # what the search does not drop
     positive: np.ndarray  # losses that feed energy in with a negative coefficient
     # Of a support and coefficients: the terms that give the scale of each part.
     fixed: Callable[[Sequence[int], np.ndarray], list[int]]
@@ -53,6 +54,7 @@ class Quadratic:
     square: float  # Σ e²/V at x = 0
     sensor_share: float  # Σ R/V
     count: int  # of measurements
+    correlation: float = 1.0  # rows that an innovation is correlated over
 
     @classmethod
     def of(
@@ -63,12 +65,17 @@ class Quadratic:
         b = g + G @ c
         square = found.moment[:, 0, 0].sum() + 2 * b @ c - c @ G @ c
         about = float(square), found.sensor_share, found.count
-        return cls(candidates, G, b, c, *about)
+        return cls(candidates, G, b, c, *about, correlation_length(found))
 
     @property
     def penalty(self) -> float:
-        """2Δℓ that a term of price one needs."""
-        return float(np.log(self.count) + 2 * np.log(len(self.c)))
+        """2Δℓ that a term of price one needs.
+
+        Of innovations that are correlated over τ rows there are N/τ, each as good as τ.
+        """
+        independent = max(self.count / self.correlation, np.e)
+        asked = np.log(independent) + 2 * np.log(len(self.c))
+        return float(self.correlation * asked)
 
     def solve(self, support: Sequence[int]) -> "Solution":
         """Best coefficients of a support."""
@@ -102,7 +109,7 @@ class Quadratic:
         loss = np.full(len(self.c), np.inf)
         variance = np.maximum(np.diag(found.inverse), 1e-300)
         loss[found.free] = found.x[found.free] ** 2 / variance
-        loss[list(self.candidates.required)] = np.inf
+        loss[list(self.candidates.stays)] = np.inf
         return loss
 
     def missed(self, found: "Solution") -> float:
@@ -140,10 +147,10 @@ def select(
 ) -> Solution:
     """Drop, add and exchange terms from `support` on, until none is to be moved.
 
-    With `share` zero the extended BIC decides alone.
+    With `share` zero the extended BIC decides alone. What is required joins at the end:
+    viscous friction that stays for sure takes no place from a dry one that fits better.
     """
-    required = quadratic.candidates.required
-    found = quadratic.solve({*support, *required})
+    found = quadratic.solve(support)
     seen = {found.support}
     for _ in range(MOST_MOVES):
         moved = (
@@ -155,7 +162,7 @@ def select(
             break
         seen.add(moved.support)
         found = moved
-    return found
+    return quadratic.solve({*found.support, *quadratic.candidates.required})
 
 
 def _drop(quadratic, found, share) -> Solution | None:
@@ -185,7 +192,7 @@ def _add(quadratic, found, share) -> Solution | None:
 def _exchange(quadratic, found) -> Solution | None:
     """The best law with one term exchanged for another, if it is better."""
     best, value = None, quadratic.criterion(found) - 1.0
-    stay = {*quadratic.candidates.required}
+    stay = {*quadratic.candidates.stays}
     for k in [k for k in found.free if k not in stay]:
         fewer = quadratic.solve(set(found.support) - {k})
         gain = quadratic.gains(fewer)
@@ -202,13 +209,30 @@ def _exchange(quadratic, found) -> Solution | None:
 
 def corrections(quadratic: Quadratic, law: Solution) -> tuple[int, ...]:
     """Terms that the extended BIC alone would add to a law."""
-    required = {*law.support, *quadratic.candidates.required}
-    wider = replace(
-        quadratic,
-        candidates=replace(quadratic.candidates, required=sorted(required)),
-    )
+    candidates = replace(quadratic.candidates, stays=law.support)
+    wider = replace(quadratic, candidates=candidates)
     found = select(wider, law.support, 0.0)
     return tuple(k for k in found.support if k not in law.support)
+
+
+def correlation_length(found: Innovations) -> float:
+    """1 + 2 Σ ρ_k over the lags up to the first that is not positive; at least one.
+
+    Of the sensor whose innovations are correlated longest (Geyer, Stat. Sci. 7 (1992)
+    473).
+    """
+    longest = 1.0
+    for e, V in zip(found.e.T, found.V.T, strict=True):
+        z = e[np.isfinite(V)] / np.sqrt(V[np.isfinite(V)])
+        z = z - z.mean()
+        power = np.abs(np.fft.rfft(z, 2 * len(z))) ** 2
+        covariance = np.fft.irfft(power)[: len(z)]
+        if not covariance[0] > 0:
+            continue
+        rho = covariance / covariance[0]
+        last = int(np.argmax(rho <= 0)) or len(z)
+        longest = max(longest, float(1 + 2 * rho[1:last].sum()))
+    return longest
 
 
 def parts(touched: Iterable[int]) -> list[int]:

@@ -26,7 +26,7 @@ from scipy.linalg import matmul_toeplitz
 from scipy.optimize import minimize
 
 from leastaction.core.contracts import time_step
-from leastaction.ports.effort_data import flow_data, taken
+from leastaction.ports.effort_data import flow_data
 
 # A scan says where the search begins: ratios n up to the largest one, length scales
 # over the range of the times, samples of a record.
@@ -42,27 +42,30 @@ LOG_TOLERANCE, LIKELIHOOD_TOLERANCE, MOST_EVALUATIONS = 1e-2, 0.1, 120
 def differentiate(
     observations: xr.Dataset, settings: Mapping, library: Mapping
 ) -> xr.Dataset:
-    """E ẋ at the training samples, learned from all samples or from each set alone."""
+    """E ẋ at training and test samples, learned from all samples.
+
+    That of the training samples is learned from each set alone, if `samples` says so.
+    """
     x = observations["x"].sel(scheme=settings["scheme"]).values[0]
     flow_matrix = observations["flow_matrix"].values
     states = np.flatnonzero(flow_matrix.any(axis=0))
     least = settings["least_noise"]
-    index = observations["training_index"].values[0]
-    if settings["samples"] == "all":
-        rates = np.zeros_like(x)
-        for i in states:
-            rates[:, i] = _on_grid(x[:, i].tobytes(), time_step(observations), least)
-        found = taken(observations, rates)
-    else:
+    rates = np.zeros_like(x)
+    for i in states:
+        path = x[:, i].tobytes()
+        rates[:, i] = _on_grid(path, time_step(observations), least)
+    training = None
+    if settings["samples"] == "training":
+        index = observations["training_index"].values[0]
         time = observations["time"].values
         found = np.where(index[..., None] < 0, np.nan, np.zeros(x.shape[1]))
         for fit, chosen in enumerate(index):
             own = chosen[chosen >= 0]
             for i in states:
-                found[fit, : own.size, i] = derivative_on_subset(
-                    time[own], x[own, i], least
-                )
-    return flow_data(observations, settings["scheme"], found @ flow_matrix.T)
+                slope = derivative_on_subset(time[own], x[own, i], least)
+                found[fit, : own.size, i] = slope
+        training = found @ flow_matrix.T
+    return flow_data(observations, settings["scheme"], rates @ flow_matrix.T, training)
 
 
 @lru_cache(maxsize=16)

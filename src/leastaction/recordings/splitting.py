@@ -12,9 +12,11 @@ from leastaction.recordings.error import RecordingError
 from leastaction.recordings.inputs import between, is_held
 from leastaction.recordings.tables import MOST_ROWS, OUTER, TOO_LONG, open_table
 
+# Beyond it the sixth power of a number, which candidates have, is infinite.
+LARGEST_NUMBER = 1e50
 # Rows of one trajectory: a longer one is cut.
 MOST_ROWS_OF_TRAJECTORY = 1 << 17
-# An import takes half a millisecond for each, and is to be over in seconds.
+# An import takes 2 ms for each.
 MOST_TRAJECTORIES = 10_000
 # Deviation of a clock from a straight line that counts as rounding of its digits.
 ROUNDING_OF_LAST_DIGIT = 0.55
@@ -125,7 +127,10 @@ def read_trajectories(
         time = np.arange(len(values)) / settings["time"].get("rate", 1.0)
         if clock:
             time = factor * frame[clock].to_numpy()
+        if not len(frame):
+            continue
         _check_numbers(table.path, frame, read, time, values)
+        _refuse_size(table.path, names, values)
         read.add(table.path, frame, time, values, frame.get(labels or OUTER))
     if not read.done:
         raise RecordingError(
@@ -250,6 +255,19 @@ def _check_numbers(path: str, frame, read: Recorded, time, values) -> None:
                 "Delete those rows (a gap splits the trajectory), or interpolate them "
                 "knowingly",
             )
+
+
+def _refuse_size(path: str, names: Sequence[str], values: np.ndarray) -> None:
+    size = np.nanmax(np.abs(values), axis=0, initial=0.0)
+    extreme = (size > LARGEST_NUMBER) | (size > 0) & (size < 1 / LARGEST_NUMBER)
+    for place in np.flatnonzero(extreme):
+        raise RecordingError(
+            f"{path}, column {names[place]!r}",
+            f"its largest number is {size[place]:.3g} in SI units",
+            f"numbers between {1 / LARGEST_NUMBER:g} and {LARGEST_NUMBER:g}, whose "
+            "sixth powers a computer can hold",
+            "Check the unit, or write the column in another one",
+        )
 
 
 def _refuse_time(path, line: int, now: float, before: float) -> None:

@@ -336,20 +336,24 @@ def _rows(path: Path, form: _Form, wanted, kinds, most) -> "DataFrame":
             str(path), file, form.separator, len(form.names), form.first + 1
         )
         # pandas would unpack a text whose name ends in .gz.
-        frame = pd.read_csv(
-            checked,
-            sep=form.separator or r"\s+",
-            names=form.names,
-            header=None,
-            usecols=list(wanted),
-            dtype=dict(kinds),
-            decimal=form.decimal,
-            index_col=False,
-            skipinitialspace=True,
-            skip_blank_lines=False,
-            nrows=most,
-            low_memory=False,
-        )
+        try:
+            frame = pd.read_csv(
+                checked,
+                sep=form.separator or r"\s+",
+                names=form.names,
+                header=None,
+                usecols=list(wanted),
+                dtype=dict(kinds),
+                decimal=form.decimal,
+                index_col=False,
+                skipinitialspace=True,
+                skip_blank_lines=False,
+                nrows=most,
+                low_memory=False,
+            )
+        finally:
+            if checked.problem:
+                raise checked.problem
     frame.index = np.concatenate(checked.lines)[: len(frame)]
     return frame
 
@@ -367,6 +371,7 @@ class CheckedRows:
     width: int  # names of columns
     line: int  # of the first row
     lines: list[np.ndarray] = field(default_factory=lambda: [np.zeros(0, dtype=int)])
+    problem: RecordingError | None = None  # what ended the reading
     _rest: str = ""
     _count: int = 0
 
@@ -374,7 +379,14 @@ class CheckedRows:
         return iter(self.read, "")
 
     def read(self, size: int = -1) -> str:
-        """Rows of about a million characters; empty at the end."""
+        """Rows of about a million characters; empty at the end, and at a `problem`."""
+        try:
+            return "" if self.problem else self._read()
+        except RecordingError as problem:
+            self.problem = problem
+            return ""
+
+    def _read(self) -> str:
         while True:
             text = self.file.read(CHARACTERS_AT_ONCE)
             if not text and not self._rest:
@@ -403,7 +415,7 @@ class CheckedRows:
             rows = [row for row in kept if row is not None]
         self.lines.append(numbers)
         self._count += len(rows)
-        if self._count > MOST_ROWS:
+        if max(self._count, self.line / 2) > MOST_ROWS:
             raise RecordingError(self.path, f"it has over {MOST_ROWS} rows", *TOO_LONG)
         return rows
 
