@@ -103,8 +103,12 @@ class Recommended:
 class Published:
     """The published recipe on one replicate."""
 
-    def __init__(self, observations, library=LIBRARY, threshold=0.5):
-        self.derivatives = nodal.differentiate(observations, {}, library)
+    def __init__(
+        self, observations, library=LIBRARY, threshold=0.5, velocities="measured"
+    ):
+        self.derivatives = nodal.differentiate(
+            observations, {"velocities": velocities}, library
+        )
         self.regression = nodal.assemble(observations, self.derivatives, {}, library)
         self.lagrangian = nodal.identify(self.regression, {"threshold": threshold})
         self.observations, self.library = observations, library

@@ -5,7 +5,10 @@ import pytest
 from test_innovations import model_of, shaken
 
 import leastaction as la
-from leastaction.ensembles.innovations_estimate import in_units_of_input
+from leastaction.ensembles.innovations_estimate import (
+    in_units_of_input,
+    parameter_names,
+)
 from leastaction.ensembles.innovations_likelihood import Fit
 from leastaction.ensembles.state_space import Structure
 
@@ -101,7 +104,8 @@ def test_a_noise_that_is_not_resolved_leaves_other_errors_finite():
     model = model_of(shaken(samples=200))
     names = [f"L: {t}" for t in model.library.names]
     names += [f"D: {t}" for t in model.library.dissipation_names]
-    labels, found, covariance = in_units_of_input(model, fit, names)
+    every = parameter_names(model, shape, names), theta, fit.covariance
+    labels, found, covariance = in_units_of_input(model, *every, names)
     assert labels == ["L: x**2", "D: xdot**2", "S: x x", "log noise: x", "L: xdot**2"]
     np.testing.assert_allclose(found, [-0.25, 0.05, 0.4, -9.0, 0.25])
     assert np.isinf(covariance[3, 3])

@@ -24,6 +24,8 @@ CASES = {
     "cache": (20, 80),
     "kernels": (2, 20),
     "tables": (18, 200),
+    "late tables": (13, 208),
+    "foreign files": (13, 208),
     "models": (10, 200),
 }
 # Cases of one run of Hypothesis, which keeps about 2 MB of each until it ends.

@@ -122,6 +122,159 @@ def tables(draw, content: bytes):
     return "\n".join(lines).encode("utf-8", "surrogatepass")
 
 
+# Ways to spoil a good table below its first 60 lines, each of its lines and a place.
+LATE = {
+    "decimal commas from there on": lambda lines, at, rng: [
+        *lines[:at],
+        *(line.replace(".", ",") for line in lines[at:]),
+    ],
+    "one decimal comma": lambda lines, at, rng: [
+        *lines[:at],
+        ",".join(lines[at].rsplit(".", 1)),
+        *lines[at + 1 :],
+    ],
+    "more cells": lambda lines, at, rng: [
+        *lines[:at],
+        lines[at] + ",1" * rng.choice([1, 1, 2, 10_000]),
+        *lines[at + 1 :],
+    ],
+    "a short row": lambda lines, at, rng: [
+        *lines[:at],
+        lines[at].rpartition(",")[0],
+        *lines[at + 1 :],
+    ],
+    "a lost column": lambda lines, at, rng: [
+        *lines[:at],
+        *(line.partition(",")[2] for line in lines[at:]),
+    ],
+    "a second heading": lambda lines, at, rng: [*lines[:at], lines[0], *lines[at:]],
+    "text": lambda lines, at, rng: [
+        *lines[:at],
+        lines[at].rpartition(",")[0]
+        + rng.choice([",OVL", ",1_0", ",0x10", ",1e", ",--", ",1 5", ",12:30"]),
+        *lines[at + 1 :],
+    ],
+    "another separator": lambda lines, at, rng: [
+        *lines[:at],
+        *(line.replace(",", rng.choice([";", "\t", " "])) for line in lines[at:]),
+    ],
+    "an open quotation mark": lambda lines, at, rng: [
+        *lines[:at],
+        lines[at].replace(",", ',"', 1),
+        *lines[at + 1 :],
+    ],
+    "a lost block": lambda lines, at, rng: [
+        *lines[:at],
+        "\0" * rng.choice([1, 512, 4096]) + lines[at][2:],
+        *lines[at + 1 :],
+    ],
+    "a cut in a row": lambda lines, at, rng: [*lines[:at], lines[at].split(",")[0]],
+    "rows in another order": lambda lines, at, rng: [
+        *lines[:at],
+        lines[at + 1],
+        lines[at],
+        *lines[at + 2 :],
+    ],
+    "an empty cell": lambda lines, at, rng: [
+        *lines[:at],
+        lines[at].rpartition(",")[0] + rng.choice([",", ",nan", ",NaN", ",N/A"]),
+        *lines[at + 1 :],
+    ],
+}
+
+
+def spoilt_late(content: str, seed: int) -> tuple[str, str]:
+    """What was done to a table below its first 60 lines, and the table."""
+    rng, lines = random.Random(seed), content.splitlines()
+    way = list(LATE)[seed % len(LATE)]
+    at = rng.randrange(70, len(lines) - 5)
+    while at % 400 in (0, 1, 399):  # where a trajectory begins anew
+        at += 1
+    text = "\n".join([*LATE[way](lines, at, rng), ""])
+    is_german = seed // len(LATE) % 2
+    return way, text.translate({44: ";", 46: ","}) if is_german else text
+
+
+def write_foreign(path, seed: int | None = None) -> None:
+    """A user's NetCDF table of `t` and `theta` over `row`, spoilt by a seed."""
+    rng = random.Random(seed)
+    way = "flip" if seed is None else list(FOREIGN)[seed % len(FOREIGN)]
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("row", 400)
+        if FOREIGN[way]:
+            FOREIGN[way](file, rng)
+        for name in ("t", "theta"):
+            _plain(file, name)
+    if way == "flip" and seed is not None:
+        content = bytearray(path.read_bytes())
+        for _ in range(rng.choice([1, 5])):
+            content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+        path.write_bytes(content)
+
+
+def _plain(file, name):
+    """The good variable of a name, or the one that stands in its place."""
+    if name not in file.variables:
+        time = np.arange(400) / 20
+        values = {"t": time, "theta": np.exp(-0.05 * time) * np.cos(7 * time)}
+        file.createVariable(name, "f8", "row")[:] = values[name]
+    return file.variables[name]
+
+
+def _replace(file, name, kind, length=None, **options):
+    """Another variable in the place of one; its dimension may be new."""
+    if length is not None:
+        file.createDimension(f"of_{name}", length)
+    dim = "row" if length is None else f"of_{name}"
+    return file.createVariable(name, kind, dim, **options)
+
+
+FOREIGN = {
+    "huge": lambda f, rng: _replace(
+        f,
+        "theta",
+        "f8",
+        rng.choice([10**8, 10**10, 10**12]),
+        zlib=True,
+        chunksizes=[2**20],
+    ),
+    "text": lambda f, rng: _replace(f, "theta", str, rng.choice([10**7, 10**9])),
+    "chunk": lambda f, rng: _replace(
+        f, "theta", "f8", 3 * 10**8, zlib=True, chunksizes=[3 * 10**8]
+    ),
+    "empty": lambda f, rng: [_replace(f, n, "f8", 0) for n in ("t", "theta")],
+    "text in cells": lambda f, rng: _replace(f, "theta", str),
+    "letters": lambda f, rng: _replace(f, "theta", "S1"),
+    "attribute": lambda f, rng: _plain(f, rng.choice(["t", "theta"])).setncattr(
+        rng.choice(["scale_factor", "add_offset", "missing_value", "_Encoding"]),
+        rng.choice(["x", [1.0, 2.0], "9**9**9", np.nan, np.inf, 0.0, 1e300]),
+    ),
+    "encoded text": lambda f, rng: _replace(f, "theta", "S1").setncattr(
+        "_Encoding", rng.choice(["none", "utf-7", "rot13", "idna"])
+    ),
+    "units": lambda f, rng: _plain(f, "t").setncattr(
+        "units", rng.choice(["9**9**9", "days since 0000-99-99", "x" * 10_000])
+    ),
+    "flip": None,
+    "values": lambda f, rng: _plain(f, rng.choice(["t", "theta"])).__setitem__(
+        slice(rng.choice([0, 100]), None),
+        rng.choice([np.nan, np.inf, 1e308, 1e-310, 0.0]),
+    ),
+    "other type": lambda f, rng: _replace(
+        f,
+        "theta",
+        rng.choice(
+            [
+                f.createCompoundType(np.dtype([("a", "f8"), ("b", "i4")]), "pair"),
+                f.createVLType(np.float64, "many"),
+                f.createEnumType(np.int8, "kind", {"a": 0, "b": 1}),
+            ]
+        ),
+    ),
+    "whole numbers": lambda f, rng: _replace(f, "theta", rng.choice(["i1", "u8"])),
+}
+
+
 IMPORTS = st.dictionaries(
     st.sampled_from(["separator", "skip_lines", "gap", "columns", "format", "time"]),
     st.sampled_from(

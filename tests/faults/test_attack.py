@@ -3,14 +3,25 @@
 `make test` tries some of each kind, always the same; `make attack` all.
 """
 
+import json
+import os
 import shutil
 import uuid
+from functools import partial
 
 import harm
 import numpy as np
 import pytest
-from harm import cases, harmless, told
-from hostile_files import IMPORTS, SEEDS, damaged, spoil, tables
+from harm import cases, count, harmless, told
+from hostile_files import (
+    IMPORTS,
+    SEEDS,
+    damaged,
+    spoil,
+    spoilt_late,
+    tables,
+    write_foreign,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from recorded import imported, rig, rows, write
@@ -22,6 +33,7 @@ from leastaction.core import compiled
 from leastaction.core.cache import cache_folder, cached
 from leastaction.core.contracts import ContractError
 from leastaction.core.files import load, save
+from leastaction.recordings.describe import describe
 
 LIBRARY = {
     "reference": "xdot**2/2",
@@ -96,6 +108,49 @@ def test_a_hostile_table_is_refused_or_imported(files, data):
         except Exception as error:
             if not told(error):
                 raise
+
+
+def test_a_table_spoilt_below_its_first_lines_is_not_taken_in_silence(files):
+    folder = files / "late"
+    folder.mkdir(exist_ok=True)
+    path = write(folder, rows(rate=50.0))
+    content = path.read_text()
+    good = json.loads(imported(rig(), folder).attrs["warnings"])
+    for seed in range(count("late tables")):
+        way, text = spoilt_late(content, seed)
+        path.write_text(text)
+        with harmless():
+            try:
+                found = imported(rig(), folder)
+                assert json.loads(found.attrs["warnings"]) != good, way
+            except Exception as error:
+                assert told(error), way
+
+
+def test_a_hostile_netcdf_table_is_refused_or_imported(files):
+    folder = files / "foreign"
+    folder.mkdir(exist_ok=True)
+    path = folder / "rig.nc"
+    write_foreign(path)
+    table = rig(files="rig.nc", trajectory=None)
+    imported(table, folder)
+    for seed in range(count("foreign files")):
+        write_foreign(path, seed)
+        for read in (partial(imported, table, folder), partial(describe, path)):
+            with harmless():
+                try:
+                    assert read() is not None
+                except Exception as error:
+                    assert told(error), seed
+
+
+@pytest.mark.parametrize("read", [load, describe])
+def test_what_is_no_file_is_refused_at_once(files, read, tmp_path):
+    os.mkfifo(tmp_path / "pipe.nc")
+    for path in ("/dev/zero", tmp_path / "pipe.nc", tmp_path, "a\0b.nc"):
+        with harmless(), pytest.raises(ValueError) as refusal:
+            read(path)
+        assert told(refusal.value)
 
 
 @given(seed=SEEDS)

@@ -67,6 +67,32 @@ def test_the_triangle_stands_for_the_whole_time_series(paths, found):
     )
 
 
+def test_of_constant_columns_the_largest_is_kept(paths):
+    """A curvature over dx² beside a slope over dx, whichever is listed first."""
+    for linear in (["u_x", "u_xx"], ["u_xx", "u_x"]):
+        terms = [{"terms": ["u_t**2", *linear, "u_x**2"]}]
+        found = Published(paths, LIBRARY | {"lagrangian": terms})
+        slots = found.regression["slot_term"].values
+        names = set(np.array(found.lagrangian.terms)[slots].ravel())
+        assert names == {"u_xx", "u_x**2"}
+
+
+def test_velocities_may_be_differences_of_displacements(paths):
+    """Then those that were measured do not matter."""
+    spoilt = paths.assign(u_t=0 * paths["u_t"])
+    found = Published(spoilt, velocities="differences")
+    u = paths["u"].values[0].mean(axis=0)
+    rate = (u[4:] - 2 * u[2:-2] + u[:-4]) / 2e-4**2
+    times = found.derivatives["time"].values
+    np.testing.assert_array_equal(times, paths["time"].values[2:-2])
+    np.testing.assert_allclose(
+        found.derivatives["acceleration"].values[0], rate, rtol=1e-6, atol=1e-3
+    )
+    assert term(found, "u_x**2", found.lagrangian.coefficients) == pytest.approx(
+        -2.0, rel=0.03
+    )
+
+
 def test_a_high_threshold_leaves_the_density_empty(paths):
     lagrangian = Published(paths, threshold=1e9).lagrangian
     assert list(np.flatnonzero(lagrangian.coefficients)) == [1]

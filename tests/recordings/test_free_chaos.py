@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from leastaction.recordings import cross_validated_shooting
-from leastaction.recordings.excitation import refuse_excitation
+from leastaction.recordings.excitation import unrecorded_force
 
 TIME = np.arange(0, 20, 0.01)
 NOISE = 0.005
@@ -38,7 +38,7 @@ def test_quick_turns_of_a_free_arm_are_no_random_force(start):
         return np.array([-whirl * v[1] ** 2, whirl * v[0] ** 2]) - pull - loss
 
     path = motion(mass, force, [*start, 0, 0])
-    refuse_excitation("film.csv", [path], 0.01, False, [True, True])
+    assert not unrecorded_force([path], 0.01, [True, True])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 from recorded import imported, rig, rows, swing, write
 
-from leastaction.recordings import spikes, splitting
+from leastaction.recordings import spikes, splitting, tables
 from leastaction.recordings.bandwidth_spline import (
     SAMPLES_PER_TRANSFORM,
     difference_noise,
@@ -52,6 +52,10 @@ def test_every_table_gives_the_same(plain, tmp_path):
     write(tmp_path, ROWS, "", "bare.csv")
     lines = (tmp_path / "rig.csv").read_text()
     (tmp_path / "noted.csv").write_text(f"made by a logger\nat noon\n{lines}")
+    (tmp_path / "wide.txt").write_bytes(lines.encode("utf-16"))
+    heading, body = lines.split("\n", 1)
+    units = f"Rate;100\nOperator: A\n{heading}\n-,[s],rad\n{body}"
+    (tmp_path / "units.csv").write_text(units)
     flat = {name: ("row", table[name].to_numpy()) for name in table}
     xr.Dataset(flat).to_netcdf(tmp_path / "flat.nc")
     square = table["theta"].to_numpy().reshape(5, 800)
@@ -67,6 +71,9 @@ def test_every_table_gives_the_same(plain, tmp_path):
         {"files": "comma.csv"},
         {"files": "bare.csv", "columns": ["run", "t", "theta"]},
         {"files": "noted.csv", "skip_lines": 2},
+        {"files": "noted.csv"},
+        {"files": "units.csv"},
+        {"files": "wide.txt"},
         {"files": "flat.nc"},
         {"files": "square.nc", "trajectory": None},
         {"trajectory": None},
@@ -208,29 +215,42 @@ def test_an_input_may_have_a_clock_of_its_own(tmp_path):
     assert np.abs(error[20:-20]).max() < 1e-3
     blank = [(t, "", "") if t == 5 else (t, x, u) for t, x, u in sorted(rows)]
     write(tmp_path, blank, "t,theta,push")
-    with pytest.raises(RecordingError, match="line 609, column 'theta'.*empty"):
-        imported(rig(trajectory=None, inputs={"theta": "push [N m]"}), tmp_path)
+    found = imported(rig(trajectory=None, inputs={"theta": "push [N m]"}), tmp_path)
+    assert "in 1 rows a cell of the motion is empty" in warnings(found)
 
 
-def test_a_long_recording_is_cut_and_thinned_by_stretches(tmp_path, monkeypatch):
-    """Memory is bounded: of very many rows evenly spaced stretches are kept."""
+def test_a_long_recording_is_cut_and_a_longer_one_is_to_be_thinned(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(splitting, "MOST_ROWS_OF_TRAJECTORY", 200)
-    monkeypatch.setattr(splitting, "MOST_ROWS", 1000)
     write(tmp_path, ROWS)
     found = imported(rig(), tmp_path)
-    assert found.sizes["sample"] <= 1000
-    assert set(found["label"].values) >= {"0", "4"}
-    assert "of 4000 rows" in warnings(found)
+    assert found.sizes["sample"] == 4000
+    assert list(found["sample_count"].values) == [200] * 20
+    for module in (tables, splitting):
+        monkeypatch.setattr(module, "MOST_ROWS", 3000)
+        with pytest.raises(RecordingError, match="over 3000 rows.*Thin the table"):
+            imported(rig(), tmp_path)
 
 
 def test_pieces_of_a_file_make_no_difference(plain, tmp_path, monkeypatch):
-    from leastaction.recordings import tables
-
-    monkeypatch.setattr(tables, "ROWS_PER_PIECE", 137)
+    monkeypatch.setattr(tables, "CHARACTERS_AT_ONCE", 1371)
     write(tmp_path, ROWS)
+    xr.testing.assert_identical(imported(rig(), tmp_path), plain)
+
+
+def test_lost_frames_are_gaps(plain, tmp_path):
+    """A tracker writes no number where it has lost its mark."""
+    table = [list(r) for r in ROWS]
+    for n in [300, *range(1000, 1050)]:
+        table[n][2] = ""
+    write(tmp_path, table)
     found = imported(rig(), tmp_path)
-    np.testing.assert_array_equal(found["q"], plain["q"])
-    np.testing.assert_array_equal(found["sample_count"], plain["sample_count"])
+    assert list(found["sample_count"].values) == [800, 200, 550, 800, 800, 800]
+    assert "in 51 rows a cell of the motion is empty" in warnings(found)
+    assert "1 gaps" in warnings(found)
+    error = found["q"].values[0, :800] - plain["q"].values[0, :800]
+    assert np.abs(error).max() < 1e-3
 
 
 def test_held_out_trajectories_are_not_seen_by_training(plain):

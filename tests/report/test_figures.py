@@ -176,8 +176,13 @@ def test_nothing_is_drawn_outside_the_page(name):
     assert stays_on_the_page(figure)
 
 
-def test_the_response_has_one_row_per_coordinate():
-    assert len(draw("response", [panel(ONE), panel(TWO)], {}).axes) == 3
+def test_the_response_has_displacement_and_velocity_of_every_coordinate():
+    axes = draw("response", [panel(ONE), panel(TWO)], {}).axes
+    assert len(axes) == 6
+    labels = [a.get_ylabel() for a in axes[:2]]
+    assert labels[0].startswith("$X$ (") and labels[1].startswith(r"$\dot{X}$ (")
+    per_second = r"\mathrm{s}^{-1}"
+    assert per_second in labels[1] and per_second not in labels[0]
 
 
 def test_truth_is_shown_in_the_scale_of_the_identified_lagrangian():

@@ -57,6 +57,26 @@ def test_a_perfect_model_meets_every_target():
     assert set(frame["verdict"]) == {"meets"}
 
 
+def test_a_reading_has_the_printed_numbers_and_its_setting():
+    given = config(rows=[STIFFNESS_ROW | {"authors": 9.02}], targets=TARGETS)
+    setting = {"name": "λ", "value": 450, "unit": "N/m", "of": "published"}
+    given["settings"] = {"published": None, "published_threshold_450": setting}
+    other = model([[1.01 * STIFFNESS, 0.5, 0, 0]] * 5)
+    models = {"published": model(), "published_threshold_450": other}
+    frame = example_rows("paper", Panel("one", given, models, {}))
+    assert (frame[frame["printed"].notna()]["authors"] == 9.02).all()
+    read = frame[frame["estimator"] == "published_threshold_450"]
+    assert read["printed"].notna().all()
+    assert only(read, "stiffness")[["setting", "setting_value"]].tolist() == [
+        "λ (N/m)",
+        450,
+    ]
+    assert only(read, "stiffness")["ours_median"] == pytest.approx(1.01 * 9)
+    rest = frame[frame["estimator"] == "published"]
+    assert set(rest["setting"]) == {""}
+    assert rest["setting_value"].isna().all()
+
+
 def test_a_wrong_term_lowers_the_count():
     found = model([[STIFFNESS, 0.5, 0, 0]] * 4 + [[STIFFNESS, 0.5, 0.1, 0]])
     row = only(rows(found=found), "exact supports")

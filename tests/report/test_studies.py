@@ -146,6 +146,27 @@ def test_sensors_say_how_often_terms_are_right_and_errors_as_stated(sensors):
     assert "cover 24 of 48 true numbers (50.0 %)" in told
 
 
+def realisation_panel(number, error):
+    panel = sensor_panel(0.0, error=error, estimators=(MAIN, BASELINE))
+    config = {**panel.config, "simulate": {"trajectories": number}}
+    return Panel("one", config, panel.models, {})
+
+
+def test_errors_stand_over_the_number_of_realisations():
+    panels = [realisation_panel(n, 0.01 / np.sqrt(n)) for n in (100, 4)]
+    figure = draw("realisation_study", panels, {})
+    coefficient, _, support = figure.axes
+    points = [c.lines[0].get_ydata()[0] for c in coefficient.containers]
+    assert points == pytest.approx([0.5, 0.1] * 2)
+    shown = [label.get_text() for label in support.get_xticklabels()]
+    assert shown == ["4", "100"]
+    svg(figure)
+    assert stays_on_the_page(figure)
+    told = finding("realisation_study", panels)
+    assert "3 of 4 with 4, 3 of 4 with 100 realisations" in told
+    assert "to the power -0.50" in told
+
+
 def test_damping_has_errors_of_its_own_beside_a_stiffness_that_hides_them(sensors):
     config = synthetic.config() | {"title": "Damped"}
     config["simulate"] = {"sensor": {"noise": {"q": 1e-2}, "channels": ["q"]}}

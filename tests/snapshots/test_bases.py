@@ -6,7 +6,6 @@ import pytest
 from leastaction.core.multi_index import multi_indices
 from leastaction.snapshots.bases import (
     RadialBasis,
-    TanhLayer,
     WeightSpace,
     scaled_inputs,
 )
@@ -17,7 +16,6 @@ BASES = [
     WeightSpace(5, 1.3, RNG.normal(size=(4, 4)), RNG.normal(size=4)),
     WeightSpace(6, 2.0, RNG.normal(size=(3, 4)), RNG.normal(size=4)),
     RadialBasis(RNG.normal(size=(9, 4)), 1.7),
-    TanhLayer(RNG.normal(size=(8, 4)), RNG.normal(size=8)),
 ]
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from leastaction.snapshots.bases import Basis, RadialBasis, TanhLayer, WeightSpace
+from leastaction.snapshots.bases import Basis, RadialBasis, WeightSpace
 from leastaction.snapshots.discrete_lagrangian import (
     discrete_euler_lagrange,
     discrete_mass,
@@ -15,7 +15,6 @@ RULES = ["midpoint", "trapezoidal"]
 BASES = {
     "weight_space": WeightSpace(5, 3.0, np.eye(4), np.zeros(4)),
     "radial": RadialBasis(RNG.uniform(-1, 1, (150, 4)), 3.0),
-    "tanh": TanhLayer(RNG.normal(size=(150, 4)), RNG.normal(size=150)),
 }
 CYCLIC = WeightSpace(5, 3.0, np.eye(4)[[0, 2, 3]], np.zeros(4))
 

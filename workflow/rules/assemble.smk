@@ -1,7 +1,7 @@
 rule assemble:
     input:
         observations="<results>/{paper}/{example}/observations.nc",
-        derivatives="<results>/{paper}/{example}/{estimator}/derivatives.nc",
+        derivatives=made("derivatives"),
         sources=sources_of("assemble"),
     output:
         library="<results>/{paper}/{example}/{estimator}/library.nc",

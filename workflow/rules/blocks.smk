@@ -45,7 +45,7 @@ use rule differentiate as differentiate_block with:
 use rule assemble as assemble_block with:
     input:
         observations="<results>/{paper}/{example}/observations.{block}.nc",
-        derivatives="<results>/{paper}/{example}/{estimator}/derivatives.{block}.nc",
+        derivatives=made("derivatives", ".{block}"),
         sources=sources_of("assemble"),
     output:
         library="<results>/{paper}/{example}/{estimator}/library.{block}.nc",
@@ -58,7 +58,7 @@ use rule assemble as assemble_block with:
 use rule identify as identify_block with:
     input:
         observations="<results>/{paper}/{example}/observations.{block}.nc",
-        library="<results>/{paper}/{example}/{estimator}/library.{block}.nc",
+        library=made("library", ".{block}"),
         sources=sources_of("identify"),
     output:
         model="<results>/{paper}/{example}/{estimator}/model.{block}.nc",

@@ -21,10 +21,12 @@ from leastaction.configuration.config import (
     check_references,
     read_examples,
     read_yaml,
+    without_data,
     without_examples,
 )
 from leastaction.configuration.jobs import bytes_of_paths
 from leastaction.configuration.sources import source_files, write_listing
+from leastaction.configuration.sweep import maker, shown
 from leastaction.core.settings import ConfigError, complete
 from leastaction.core.families import is_field, system_reference
 from leastaction.recordings.configuration import (
@@ -44,8 +46,6 @@ gc.freeze()
 for threshold in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
     os.environ.setdefault(threshold, str(2**40))
 
-# Formats of every figure.
-KINDS = ["svg", "png", "pdf"]
 # Figures of a randomly excited recording.
 SHAKEN = ["spectra", "innovations", "one_step", "force_spectrum"]
 # The stage that makes each file. Later stages have higher priority: what one job writes is
@@ -89,10 +89,20 @@ try:
     config.update(complete(config, Project, "the configuration"))
     RECORDINGS = read_recordings(config, recording_folders(), STAND_INS)
     EXAMPLES = read_examples(CONFIG / "examples", config)
-    config.update(without_examples(config, EXAMPLES))
+    LEFT_OUT = without_data(EXAMPLES)
+    EXAMPLES = {key: e for key, e in EXAMPLES.items() if key not in LEFT_OUT}
+    config.update(without_examples(config, EXAMPLES, LEFT_OUT))
     check_references(config, EXAMPLES)
 except ConfigError as error:
     raise WorkflowError(str(error))
+
+if workflow.is_main_process:
+    for reason in LEFT_OUT.values():
+        logger.info(reason)
+
+# Formats of every figure, and the suffixes of those beside SVG.
+KINDS = config["formats"]
+OTHERS = [f".{kind}" for kind in KINDS if kind != "svg"]
 
 # Paths of more bytes, their derivatives and their library are dropped when all that reads
 # them is done: seconds make them again. `--notemp` keeps them.
@@ -108,6 +118,11 @@ def planned(wildcards):
     """No file: remembers that the paths of an example are asked for."""
     PLANNED.add((wildcards.paper, wildcards.example))
     return []
+
+
+def stored_motions(wildcards):
+    """Files with the motions of an example that are not integrated."""
+    return list(example_of(wildcards)["simulate"].get("motions", {}).values())
 
 
 def check_disk():
@@ -287,6 +302,22 @@ def reads_block(stage, example):
     """Whether a block of a stage reads the same block of the stage before it."""
     replicates = [replicates_of(name, example) for name in ("simulate", stage)]
     return stage != "simulate" and replicates[0] == replicates[1]
+
+
+def made(file, part=""):
+    """A file that the estimator of the wildcards reads, from the estimator that makes it.
+
+    A swept setting of a later stage does not make it again.
+    """
+    stage = STAGE_OF[file]
+
+    def path(wildcards):
+        recipes = example_of(wildcards)["estimators"]
+        name = maker(recipes, wildcards.estimator, stage)
+        folder = f"<results>/{wildcards.paper}/{wildcards.example}/{name}"
+        return f"{folder}/{file}{part}.nc".format(**wildcards)
+
+    return path
 
 
 def block_of(stage, wildcards):

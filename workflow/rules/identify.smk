@@ -1,7 +1,7 @@
 rule identify:
     input:
         observations="<results>/{paper}/{example}/observations.nc",
-        library="<results>/{paper}/{example}/{estimator}/library.nc",
+        library=made("library"),
         sources=sources_of("identify"),
     output:
         model="<results>/{paper}/{example}/{estimator}/model.nc",

@@ -11,7 +11,7 @@ rule plot_paper:
             subcategory="the paper's figures and tables",
             labels={"shows": "{figure}"},
         ),
-        others=multiext("<results>/{paper}/figures/{figure}", ".png", ".pdf"),
+        others=multiext("<results>/{paper}/figures/{figure}", *OTHERS),
         finding="<results>/{paper}/figures/{figure}.txt",
     log:
         "<logs>/{paper}/plot_paper_{figure}.log",
@@ -62,7 +62,7 @@ use rule plot_paper as plot_study with:
             category="Studies",
             labels={"shows": "{study}"},
         ),
-        others=multiext("<results>/studies/{study}", ".png", ".pdf"),
+        others=multiext("<results>/studies/{study}", *OTHERS),
         finding="<results>/studies/{study}.txt",
     log:
         "<logs>/studies/plot_{study}.log",
@@ -107,8 +107,8 @@ rule tabulate:
 
 rule score:
     input:
-        models=models,
-        rollouts=rollouts,
+        models=scored_files("estimators", "model"),
+        rollouts=scored_files("rolled_out", "rollout"),
         sources=score_sources,
     output:
         scores="<results>/{paper}/{example}/scores.csv",
@@ -129,55 +129,39 @@ rule score:
 
 rule collect_scores:
     input:
-        scores=scores,
+        scores=[f"<results>/{p}/{n}/scores.csv" for p, n in printed_examples()],
         sources=sources("collect_scores"),
     output:
-        csv="<results>/{collection}.csv",
-        md="<results>/{collection}.md",
+        csv="<results>/scorecard.csv",
         html=report(
-            "<results>/{collection}.html",
+            "<results>/scorecard.html",
             caption="../report/scorecard.rst",
             category="2 Scorecard",
-            labels={"shows": "{collection}"},
+            labels={"shows": "all rows"},
         ),
     log:
-        "<logs>/collect_{collection}.log",
+        "<logs>/collect_scores.log",
     benchmark:
-        "<logs>/collect_{collection}.tsv"
-    wildcard_constraints:
-        collection="scorecard|studies",
+        "<logs>/collect_scores.tsv"
     conda:
         "../../environment.yml"
     params:
         papers=papers_named(),
     message:
-        "Collecting the {wildcards.collection}"
+        "Collecting the scorecard"
     script:
         "../scripts/collect_scores.py"
 
 
 rule compare:
     input:
-        scores=lambda w: [f"<results>/{p}/{n}/scores.csv" for p, n in compared(w)],
-        models=lambda w: [path for p, n in compared(w) for path in models_of(p, [n])],
-        benchmarks=lambda w: [f for p, n in compared(w) for f in benchmarks_of(p, n)],
+        scores=[f"<results>/{p}/{n}/scores.csv" for p, n in COMPARED],
+        models=[path for p, n in COMPARED for path in models_of(p, [n])],
+        benchmarks=lambda w: [f for p, n in COMPARED for f in benchmarks_of(p, n)],
         sources=sources("compare"),
     output:
         csv="<results>/matrix.csv",
-        md="<results>/matrix.md",
-        html=report(
-            "<results>/matrix.html",
-            caption="../report/matrix.rst",
-            category="2 Scorecard",
-            labels={"shows": "methods by systems, table"},
-        ),
-        svg=report(
-            "<results>/matrix.svg",
-            caption="../report/matrix.rst",
-            category="2 Scorecard",
-            labels={"shows": "methods by systems"},
-        ),
-        others=multiext("<results>/matrix", ".png", ".pdf"),
+        figures=multiext("<results>/matrix", ".svg", *OTHERS),
     log:
         "<logs>/compare.log",
     benchmark:
@@ -185,32 +169,11 @@ rule compare:
     conda:
         "../../environment.yml"
     params:
-        settings=matrix_settings,
+        settings=matrix_settings(),
     message:
         "Comparing every estimator on every system"
     script:
         "../scripts/compare.py"
-
-
-use rule compare as compare_folder with:
-    output:
-        csv="<results>/{paper}/summary.csv",
-        md="<results>/{paper}/summary.md",
-        html=report(
-            "<results>/{paper}/summary.html",
-            caption="../report/matrix.rst",
-            category="{paper}",
-            subcategory="all examples",
-            labels={"shows": "a line per example and estimator"},
-        ),
-        svg="<results>/{paper}/summary.svg",
-        others=multiext("<results>/{paper}/summary", ".png", ".pdf"),
-    log:
-        "<logs>/{paper}/compare.log",
-    benchmark:
-        "<logs>/{paper}/compare.tsv"
-    message:
-        "Summarising the examples of {wildcards.paper}"
 
 
 rule describe:
@@ -269,18 +232,13 @@ rule summarise_papers:
         scorecard="<results>/scorecard.csv",
         pictures=papers_files("png"),
         findings=papers_files("txt"),
-        tables=[
-            f"<results>/{p}/tables/{t}.html"
-            for p in PAPERS
-            for t in config["papers"][p]["tables"]
-        ],
         sources=sources("summarise_papers"),
     output:
         page=report(
-            "<results>/story.html",
+            "<results>/index.html",
             caption="../report/papers.rst",
             category="1 Summary",
-            labels={"shows": "all papers on one page"},
+            labels={"shows": "one screen per paper"},
         ),
     log:
         "<logs>/summarise_papers.log",
@@ -301,6 +259,7 @@ rule summarise_beyond:
         scores=[f"<results>/{p}/{n}/scores.csv" for p, n in beyond_examples()],
         pictures=[f"<results>/studies/{name}.png" for name in beyond_studies()],
         findings=[f"<results>/studies/{name}.txt" for name in beyond_studies()],
+        matrix=["<results>/matrix.png"] if COMPARED else [],
         sources=sources("summarise_beyond"),
     output:
         page=report(
@@ -363,9 +322,9 @@ rule plot_recording:
         prediction=figure("prediction", "measured and predicted"),
         residuals=figure("residuals", "residuals"),
         others=expand(
-            "<results>/recordings/{{example}}/figures/{figure}.{kind}",
+            "<results>/recordings/{{example}}/figures/{figure}{kind}",
             figure=["prediction", "residuals"],
-            kind=["png", "pdf"],
+            kind=OTHERS,
         ),
     log:
         "<logs>/recordings/{example}/plot_recording.log",
@@ -393,9 +352,9 @@ use rule plot_recording as plot_shaken with:
         one_step=figure("one_step", "one-step predictions"),
         force_spectrum=figure("force_spectrum", "spectrum of the force"),
         others=expand(
-            "<results>/recordings/{{example}}/figures/{figure}.{kind}",
+            "<results>/recordings/{{example}}/figures/{figure}{kind}",
             figure=SHAKEN,
-            kind=["png", "pdf"],
+            kind=OTHERS,
         ),
     log:
         "<logs>/recordings/{example}/plot_shaken.log",

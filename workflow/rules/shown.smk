@@ -9,6 +9,7 @@ from leastaction.configuration.jobs import (
     kind_of_data,
     panel,
     rolled_out,
+    scored,
     shows,
 )
 
@@ -17,15 +18,6 @@ def studies_of(folder):
     """Names of the studies that ask a question of examples of a folder."""
     studies = config["studies"].items()
     return [name for name, s in studies if s["question"] and folder in s["examples"]]
-
-
-# Folders of examples that take a paper's own next step, and papers of whose variants a
-# study asks what the paper leaves open; the paper of each.
-BEYOND = {
-    folder: folder.removeprefix("beyond_")
-    for folder in FOLDERS
-    if folder.startswith("beyond_") or studies_of(folder)
-}
 
 
 def numbered(wildcards):
@@ -66,11 +58,11 @@ def panels(wildcards, parts):
 
 
 def models_of(paper, names):
-    """Models of every estimator of the examples `names`."""
+    """Models of the estimators that are shown of the examples `names`."""
     return [
         f"<results>/{paper}/{name}/{estimator}/model.nc"
         for name in names
-        for estimator in EXAMPLES[paper, name]["estimators"]
+        for estimator in shown(EXAMPLES[paper, name]["estimators"])
     ]
 
 
@@ -188,30 +180,38 @@ def table_settings(wildcards):
 
 
 def score_settings(wildcards):
-    return {
-        "panels": panels(wildcards, FOR_TABLES_AND_SCORES),
-        "paper": wildcards.paper,
-    }
+    panels = {wildcards.example: scored(example_of(wildcards))}
+    return {"panels": panels, "paper": wildcards.paper}
+
+
+def scored_files(part, file):
+    """Files of all estimators that the scorecard has rows of."""
+    return lambda wildcards: [
+        f"<results>/{wildcards.paper}/{wildcards.example}/{estimator}/{file}.nc"
+        for estimator in scored(example_of(wildcards))[part]
+    ]
 
 
 def reproduces(paper, name):
-    """Whether it is an example of a paper, or a variant that one of its parts shows."""
+    """Whether it is an example of a paper, or a variant beside printed numbers of it."""
     if paper not in PAPERS:
         return False
-    parts = (config["papers"][paper][part] for part in ("figures", "tables"))
-    shown = [e.get("examples", []) for entries in parts for e in entries.values()]
-    return not is_variant(name) or any(name in names for names in shown)
+    published = EXAMPLES[paper, name]["publish"]
+    printed = any(published[key] for key in ("rows", "formulas", "lagrangians"))
+    return printed or not is_variant(name)
 
 
-def scores(wildcards):
-    studies = wildcards.collection == "studies"
-    named = [
-        (paper, name)
-        for paper in FOLDERS
-        for name in every_example(paper)
-        if studies == (not reproduces(paper, name))
-    ]
-    return [f"<results>/{paper}/{name}/scores.csv" for paper, name in named]
+def printed_examples():
+    """(paper, example) of every row of the scorecard."""
+    return [key for key in EXAMPLES if reproduces(*key)]
+
+
+# Folders with examples that no paper prints, and the paper that each goes beyond.
+BEYOND = {
+    folder: folder.removeprefix("beyond_")
+    for folder in FOLDERS
+    if any(p == folder and not reproduces(p, name) for p, name in EXAMPLES)
+}
 
 
 def study_examples(wildcards):
@@ -264,17 +264,10 @@ def benchmarks_of(paper, name):
     blocks = [f".{i}_of_{count}" for i in range(1, count + 1)] if split else [""]
     return expand(
         f"<logs>/{paper}/{name}/{{e}}/{{s}}{{b}}.tsv",
-        e=EXAMPLES[paper, name]["estimators"],
+        e=shown(EXAMPLES[paper, name]["estimators"]),
         s=stages,
         b=blocks,
     )
-
-
-def compared(wildcards):
-    """What the matrix of methods compares, or every example of a folder."""
-    if "paper" not in wildcards.keys():
-        return COMPARED
-    return [(wildcards.paper, name) for name in every_example(wildcards.paper)]
 
 
 def matrix_level(simulation):
@@ -288,14 +281,12 @@ def description_settings(wildcards):
     """The truth of an example, and its estimators in the order of their models."""
     example = EXAMPLES[wildcards.paper, wildcards.example]
     parts = {key: example[key] for key in ("title", "system")}
-    return {**parts, "estimators": list(example["estimators"])}
+    return {**parts, "estimators": shown(example["estimators"])}
 
 
-def matrix_settings(wildcards):
+def matrix_settings():
     """Entries of the matrix of methods, in the order of their models."""
     return {
-        "caption": "Methods by systems: structure, errors and cost of every method that "
-        "was run.",
         "style": config["figures"],
         "entries": [
             {
@@ -307,8 +298,9 @@ def matrix_settings(wildcards):
                 "method": recipe["identify"]["method"],
                 "noise_level": matrix_level(EXAMPLES[paper, name]["simulate"]),
             }
-            for paper, name in compared(wildcards)
+            for paper, name in COMPARED
             for estimator, recipe in EXAMPLES[paper, name]["estimators"].items()
+            if not recipe.get("setting")
         ],
     }
 
@@ -342,20 +334,8 @@ def papers_named():
 
 
 def beyond_examples():
-    """(folder, example) of everything that takes a paper's own next step."""
-    return [
-        (folder, name)
-        for folder in BEYOND
-        for name in (asked_of(folder) if folder in PAPERS else every_example(folder))
-    ]
-
-
-def asked_of(folder):
-    """Names of the examples of a folder that its studies compare."""
-    listed = [
-        config["studies"][name]["examples"][folder] for name in studies_of(folder)
-    ]
-    return list(dict.fromkeys(name for names in listed for name in names))
+    """(folder, example) of everything that no paper prints."""
+    return [key for key in EXAMPLES if not reproduces(*key)]
 
 
 def beyond_studies():
@@ -379,32 +359,14 @@ def beyond_sections():
 
 
 def papers_settings():
-    """What the page of all papers says of each, with the parameters of its examples."""
-    told = ["system", "simulate", "estimators", "validate"]
-    return {
-        "papers": {
-            paper: {
-                **config["papers"][paper],
-                "examples": {
-                    name: {
-                        "title": EXAMPLES[paper, name]["title"],
-                        "section": EXAMPLES[paper, name]["section"],
-                        "settings": {
-                            part: EXAMPLES[paper, name][part] for part in told
-                        },
-                    }
-                    for name in examples_of(paper)
-                },
-            }
-            for paper in PAPERS
-        }
-    }
+    """What the page of all papers says of each, with the names of its examples."""
+    return {p: {**config["papers"][p], "examples": examples_of(p)} for p in PAPERS}
 
 
 def paper_outputs(paper):
     """Figures and tables of a paper, and the figures of its examples.
 
-    Of a folder that is no paper also its variants, every law, and all on one page.
+    Of a folder that is no paper also its variants, and every law.
     """
     own = paper not in PAPERS
     shown = every_example(paper) if own else examples_of(paper)
@@ -420,7 +382,6 @@ def paper_outputs(paper):
         *expand(f"{base}/{{e}}/scores.csv", e=shown),
         *expand(f"{base}/{{e}}/figures", e=shown),
         *(expand(f"{base}/{{e}}/law.md", e=shown) if own else []),
-        *(expand(f"{base}/summary.{{k}}", k=["csv", "md", "html"]) if own else []),
     ]
 
 

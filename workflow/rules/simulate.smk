@@ -1,6 +1,7 @@
 rule simulate:
     input:
         planned,
+        motions=stored_motions,
         sources=sources_of("simulate"),
     output:
         observations="<results>/{paper}/{example}/observations.nc",

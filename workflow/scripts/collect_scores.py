@@ -8,31 +8,22 @@ from leastaction.report.scorecard import (
     pooled_rows,
     scorecard,
     to_csv,
-    to_markdown,
+    worth_reading,
 )
 
-TITLES = {
-    "scorecard": "Scorecard: every printed number beside ours",
-    "studies": "Scorecard of our own studies",
-}
 
-
-def main(
-    scores: list, collection: str, papers: dict, csv: str, md: str, html: str
-) -> None:
-    """Put the rows together, add what is pooled over examples, and render them."""
+def main(scores: list, papers: dict, csv: str, html: str) -> None:
+    """Put the rows together, add what is pooled over examples, judge each number."""
     frames = [from_csv(load_text(path)) for path in scores]
-    table = scorecard([*frames, pooled_rows(frames)])
+    table = worth_reading(scorecard([*frames, pooled_rows(frames)]))
     save_text(to_csv(table), csv)
-    save_text(to_markdown(table), md)
-    save_text(scorecard_page(table, TITLES[collection], papers), html)
+    save_text(scorecard_page(table, papers), html)
 
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     main(
         snakemake.input.scores,
-        snakemake.wildcards.collection,
         snakemake.params.papers,
         **dict(snakemake.output.items()),
     )

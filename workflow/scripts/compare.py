@@ -1,11 +1,11 @@
-"""Rules `compare`, `compare_folder`: what every estimator reaches, in one table."""
+"""Rule `compare`: what every estimator reaches on every system, as one figure."""
 
 import os
 from itertools import groupby
 
 from leastaction.core.files import job_seconds, load_text, save_figure, save_text, sizes
 from leastaction.core.progress import start_logging
-from leastaction.report.matrix import matrix, method_matrix, shown
+from leastaction.report.matrix import matrix, method_matrix
 from leastaction.report.scorecard import from_csv
 from leastaction.report.tables import Table, render
 
@@ -20,11 +20,8 @@ def main(scores, models, benchmarks, settings, table, figures) -> None:
         sum(map(job_seconds, paths))
         for _, paths in groupby(benchmarks, os.path.dirname)
     ]
-    dimensions = list(map(sizes, models))
-    frame = matrix(named, dimensions, seconds, frames)
-    save_text(render(Table(frame), "csv"), table["csv"])
-    for kind in ("md", "html"):
-        save_text(render(Table(shown(frame)), kind, settings["caption"]), table[kind])
+    frame = matrix(named, list(map(sizes, models)), seconds, frames)
+    save_text(render(Table(frame), "csv"), table)
     figure = method_matrix(frame, settings["style"])
     for path in figures:
         save_figure(figure, path)
@@ -37,6 +34,6 @@ if __name__ == "__main__":
         snakemake.input.models,
         snakemake.input.benchmarks,
         snakemake.params.settings,
-        {kind: snakemake.output[kind] for kind in ("csv", "md", "html")},
-        [snakemake.output.svg, *snakemake.output.others],
+        snakemake.output.csv,
+        snakemake.output.figures,
     )

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from leastaction.configuration.sources import package_digest
+from leastaction.configuration.sweep import Estimator
 from leastaction.core import families
 from leastaction.core.cache import cached
 from leastaction.core.families import (
@@ -59,7 +60,7 @@ def example_problems(example: Mapping) -> Iterator[str]:
     except (ValueError, KeyError) as error:
         yield f"system: {error}"
     yield from _other_kind(example)
-    recipes = {n: Recipe(**recipe) for n, recipe in example["estimators"].items()}
+    recipes = {n: Estimator(**recipe) for n, recipe in example["estimators"].items()}
     yield from _coordinate_problems(example, system)
     for family in _concerned(example, recipes.values()):
         module = families.module(family, "examples")

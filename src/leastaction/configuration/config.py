@@ -6,10 +6,11 @@ A YAML file is data. What one example says is completed and checked by
 
 import copy
 import math
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import AfterValidator, Field
@@ -17,6 +18,7 @@ from pydantic_core import PydanticCustomError
 
 from leastaction.configuration.checks import accepted
 from leastaction.configuration.jobs import is_random
+from leastaction.configuration.sweep import without_sweeps
 from leastaction.core import families
 from leastaction.core.families import is_plain, unknown
 from leastaction.core.settings import (
@@ -90,6 +92,16 @@ class PaperTable(Settings):
     caption: Text = Field("", description="Text above the table.")
 
 
+class Claim(Settings):
+    """A line of the table of a paper on the page of results."""
+
+    claim: Text = Field(description="What the paper claims, in plain words.")
+    number: Text = Field(
+        description="Its printed number, as the column `number` of the scorecard names "
+        "it: `<example>: <item>, <quantity>`."
+    )
+
+
 class Paper(Settings):
     """A paper: its figures and tables by their number."""
 
@@ -102,6 +114,10 @@ class Paper(Settings):
     summary: Text = Field(
         "",
         description="What the paper does, in plain words, for the page of papers.",
+    )
+    holds: Text = Field("", description="What holds of it, in one sentence.")
+    claims: list[Claim] = Field(
+        [], description="Its main claims, each beside a printed number."
     )
     drawings: dict[str, Text] = Field(
         {},
@@ -119,6 +135,15 @@ class Paper(Settings):
 def _by_number(papers: dict) -> dict:
     """Papers in the order of their numbers, which an override would change."""
     return dict(sorted(papers.items(), key=lambda item: item[1].number or math.inf))
+
+
+def _shown(formats: list) -> list:
+    """Check that pages can show every figure."""
+    missing = [kind for kind in ("svg", "png") if kind not in formats]
+    if missing:
+        words = {"missing": " and ".join(missing)}
+        raise PydanticCustomError("formats", "pages need {missing}, too", words)
+    return formats
 
 
 class Study(Settings):
@@ -186,6 +211,12 @@ class Project(Settings):
         {},
         description="Pictures of the README by name, each a figure under results/ "
         "without its suffix; made by `snakemake gallery`.",
+    )
+    formats: Annotated[list[Literal["svg", "png", "pdf"]], AfterValidator(_shown)] = (
+        Field(
+            ["svg", "png"],
+            description="Formats of every figure; pages need SVG and PNG.",
+        )
     )
     figures: Style = Field(default_factory=Style, description="Style of every figure.")
 
@@ -337,17 +368,27 @@ def _lists(config: Mapping) -> Iterator[tuple[str, str, list[str]]]:
             yield f"{where}.examples.{paper}", paper, names
 
 
-def without_examples(config: Mapping, left: Collection[tuple[str, str]]) -> dict:
+def without_examples(
+    config: Mapping,
+    left: Collection[tuple[str, str]],
+    left_out: Collection[tuple[str, str]] = (),
+) -> dict:
     """`config` whose figures, tables and studies name no example that it removes.
 
-    Under `examples` it sets these to null. What names no other examples is left out,
-    and a paper that has none `left`, (paper, name).
+    Under `examples` it sets these to null; those `left_out`, (paper, name), have no
+    data here. What names no other examples is left out, and a paper that has none
+    `left`.
     """
     given = config["examples"].items()
     removed = {(p, n) for p, names in given for n, one in names.items() if one is None}
     config = copy.deepcopy(dict(config))
     for _, paper, names in _lists(config):
-        names[:] = [n for n in names if (paper, n.partition("-")[0]) not in removed]
+        names[:] = [
+            n
+            for n in names
+            if (paper, n.partition("-")[0]) not in removed
+            and (paper, n) not in left_out
+        ]
     emptied = {paper for paper, _ in removed} - {paper for paper, _ in left}
     for paper, settings in list(config["papers"].items()):
         given = {part: settings.get(part, {}) for part in ("figures", "tables")}
@@ -400,8 +441,8 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
 def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
     """The example itself, then each of its variants as ``<name>-<variant>``.
 
-    A variant has none of the paper's printed numbers and formulas, and nothing that it
-    overrides with null.
+    A variant has none of the paper's printed numbers, formulas and sweeps, and nothing
+    that it overrides with null.
     """
     if not isinstance(example, Mapping):
         raise ConfigError(f"example {name}", ["it is not a list of 'key: value'"])
@@ -409,9 +450,10 @@ def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
     base = {key: value for key, value in example.items() if key != "variants"}
     yield name, copy.deepcopy(base)
     own = {k: v for k, v in (base.get("publish") or {}).items() if k == "targets"}
+    of_variants = {**without_sweeps(base), "publish": own}
     for variant, overrides in (example.get("variants") or {}).items():
         check_label("variant", variant)
-        merged = merge({**base, "publish": own}, overrides)
+        merged = merge(of_variants, overrides)
         yield f"{name}-{variant}", without_nulls(merged, overrides)
 
 
@@ -427,6 +469,26 @@ def data_key(name: str, example: Mapping, base: Mapping) -> str:
 def read_yaml(path: Path):
     """Data in a YAML file; see :func:`parse_yaml`."""
     return parse_yaml(path.read_text("utf-8", "replace"), str(path))
+
+
+def _resolved(path: str, folder: Path) -> str:
+    """Path of a file that an example names, relative to the folder of the project."""
+    written = os.path.expanduser(os.path.expandvars(path))
+    return os.path.normpath(folder.absolute().parents[1] / written)
+
+
+def without_data(examples: Mapping[tuple[str, str], Mapping]) -> dict:
+    """Why an example is left out, of each whose files are not on this computer."""
+    reasons = {}
+    for (paper, name), example in examples.items():
+        files = example["simulate"].get("motions", {}).values()
+        missing = [path for path in files if not os.path.exists(path)]
+        if missing:
+            reasons[paper, name] = (
+                f"example {paper}/{name} is left out: its data, "
+                f"{' and '.join(missing)}, are not on this computer"
+            )
+    return reasons
 
 
 def read_examples(folder: Path, config: Mapping) -> dict[tuple[str, str], dict]:
@@ -460,6 +522,8 @@ def read_examples(folder: Path, config: Mapping) -> dict[tuple[str, str], dict]:
                 base = found.get((paper, name), content)
                 content["key"] = f"{paper}/{data_key(variant, content, base)}"
                 content["seed"] = config["seed"]
+                files = content["simulate"].get("motions", {})
+                files.update({k: _resolved(v, folder) for k, v in files.items()})
                 found[paper, variant] = content
         except ConfigError as error:
             errors.append(error)

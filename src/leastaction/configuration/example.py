@@ -20,6 +20,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from leastaction.configuration.sweep import Estimator, Setting, with_sweeps
 from leastaction.core.families import unknown
 from leastaction.core.method import (
     AnyOf,
@@ -28,11 +29,7 @@ from leastaction.core.method import (
     declared,
     system_sections,
 )
-from leastaction.core.recipe import (
-    Recipe,
-    kind_of_data,
-    recommended_settings,
-)
+from leastaction.core.recipe import kind_of_data, recommended_settings
 from leastaction.core.settings import (
     Cases,
     Count,
@@ -151,6 +148,9 @@ class Target(EffortTarget):
     )
 
 
+AUTHORS = "What the files that the authors released hold."
+
+
 class Row(Settings):
     """A printed number."""
 
@@ -161,6 +161,7 @@ class Row(Settings):
     corrected: Number | None = absent(
         "What it should be; of a finding there is no such number."
     )
+    authors: Number | None = absent(AUTHORS)
     note: Text = ""
     erratum: Annotated[list[Count], Field(min_length=1), Unique] | None = absent(
         "Numbers of docs/errata.md that explain why the printed number is not what "
@@ -194,6 +195,9 @@ class PrintedLagrangian(Settings):
     noise_level: Share
     terms: list[Term] = Field(
         min_length=1, description="Pairs of coefficient and function."
+    )
+    authors: list[Number | None] | None = absent(
+        f"{AUTHORS} One for each of the `terms`, null where there is none."
     )
     error: Positive | None = absent(
         "Relative error that the recommended estimate may have."
@@ -349,7 +353,7 @@ class Example(Settings):
         "where a Lagrangian is learned from snapshots without candidates."
     )
     estimators: Annotated[
-        dict[str, Recipe], Field(min_length=1), AfterValidator(_names)
+        dict[str, Estimator], Field(min_length=1), AfterValidator(_names)
     ] = Field(
         description="Recipes by name; `published` is the paper's own, `recommended: "
         "{}` takes the methods that suit the data; others have names of your own."
@@ -363,6 +367,9 @@ class Example(Settings):
     publish: Publish = Field(
         default_factory=Publish,
         description="Printed numbers of the paper and our own limits.",
+    )
+    setting: Setting | None = absent(
+        "Of a variant, the setting that the paper leaves open, as it has it."
     )
     variants: dict[str, dict[str, Any]] = Field(
         {},
@@ -378,12 +385,13 @@ def completed(given: Mapping, where: str) -> dict:
 
 
 def with_recommended_methods(example: Mapping) -> dict:
-    """`example` with the recommended method wherever a recipe names none."""
+    """`example` with its sweeps, and the recommended method where none is named."""
     if not isinstance(example, Mapping):
         return example
     given = example.get("estimators")
     if not given or not isinstance(given, Mapping):
         return dict(example)
+    given = with_sweeps(given)
     usual = recommended_settings(kind_of_data(example))
     return {
         **example,
@@ -429,6 +437,13 @@ def publish_problems(example: Mapping) -> Iterator[str]:
         if "factor" in (row.get("target") or {}) and "largest_noise" not in ours:
             yield f"{where}: target.factor is for limits of noise"
         yield from _of_rollouts(where, ours, example)
+    for i, one in enumerate(publish.get("lagrangians") or []):
+        count, terms = len(one.get("authors") or one["terms"]), len(one["terms"])
+        if count != terms:
+            yield (
+                f"publish.lagrangians[{i}].authors: {count} numbers for {terms} terms; "
+                "write one for each, null where there is none"
+            )
     yield from _left_out(example, (publish.get("targets") or {}).get("by_noise") or [])
 
 

@@ -8,6 +8,7 @@ methods named in the configuration live in.
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
+from leastaction.configuration.sweep import shown
 from leastaction.core import families
 from leastaction.core.families import is_field, is_port
 from leastaction.core.method import Ensemble, Step, kind_of_rollout, rollout, step
@@ -88,22 +89,46 @@ def shows(figure: str, example: Mapping) -> bool:
 FOR_FIGURES = ("title", "section", "system", "library", "simulate", "validate")
 # With the numbers that a figure of the paper shows.
 FOR_PAPERS = (*FOR_FIGURES, "publish")
-FOR_TABLES_AND_SCORES = ("title", "system", "library", "simulate", "publish")
+FOR_TABLES_AND_SCORES = (
+    "title",
+    "system",
+    "library",
+    "simulate",
+    "publish",
+    "setting",
+)
 
 
 def panel(example: Mapping, parts: Collection[str]) -> dict:
-    """The `parts` of an example, and the names of its estimators."""
+    """The `parts` of an example, and the names of the estimators that are shown."""
     return {
         **{key: example[key] for key in parts if key in example},
-        "estimators": list(example["estimators"]),
+        "estimators": shown(example["estimators"]),
         "rolled_out": rolled_out(example),
     }
 
 
-def rolled_out(example: Mapping) -> list[str]:
-    """Names of the estimators whose models are rolled out, in their order."""
-    wanted = example["validate"].get("estimators", list(example["estimators"]))
-    return [name for name in example["estimators"] if name in wanted]
+def rolled_out(example: Mapping, readings: bool = False) -> list[str]:
+    """Names of the estimators whose models are rolled out, in their order.
+
+    With `readings` also of settings that a paper leaves open, where they are named.
+    """
+    usual = shown(example["estimators"])
+    wanted = example["validate"].get("estimators", usual)
+    names = example["estimators"] if readings else usual
+    return [name for name in names if name in wanted]
+
+
+def scored(example: Mapping) -> dict:
+    """What the scorecard is made of: as :func:`panel`, with all readings."""
+    recipes = example["estimators"]
+    settings = {name: recipe.get("setting") for name, recipe in recipes.items()}
+    return {
+        **panel(example, FOR_TABLES_AND_SCORES),
+        "estimators": list(recipes),
+        "rolled_out": rolled_out(example, readings=True),
+        "settings": {n: s or example.get("setting") for n, s in settings.items()},
+    }
 
 
 def modules_of(stage: str, example: Mapping, estimator: str | None = None) -> list[str]:

@@ -307,12 +307,11 @@ def _as_written(text: str, coordinates: tuple[str, ...]) -> str:
     return to_text(parse(text, (*coordinates, *velocity_names(coordinates))))
 
 
-def random_starts(equations: xr.Dataset, settings: Mapping, shape) -> np.ndarray:
-    """Coefficients between ± `start`, by `seed` and the replicate: part of a recipe."""
+def random_generator(equations: xr.Dataset, settings: Mapping) -> np.random.Generator:
+    """Random numbers by `seed` and the replicate: part of a recipe, not of a run."""
     replicate = int(equations["replicate"].values[0])
     key = np.random.SeedSequence(settings["seed"], spawn_key=(replicate,))
-    largest = settings["start"]
-    return np.random.default_rng(key).uniform(-largest, largest, shape)
+    return np.random.default_rng(key)
 
 
 def usable(equations: xr.Dataset, kind: str, excluded: Sequence[int]) -> list[int]:

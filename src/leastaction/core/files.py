@@ -8,9 +8,11 @@ gives equal bytes: no time stamp, host or version is stored.
 import csv
 import errno
 import glob
+import math
 import os
 import re
 import shutil
+import stat
 import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,6 +36,10 @@ MARKED = re.compile(rb"\nCRC-32 ([0-9a-f]{8})\n")
 BYTES_AT_ONCE = 2**20
 # Bytes of what a file holds over those of the file: ours are not compressed.
 MOST_INFLATED = 4
+# The same of a variable of anybody, which may be compressed: 4·10⁶ rows of 16 bytes.
+MOST_BYTES_OF_VARIABLE = 2**26
+# Attributes by which xarray changes numbers.
+SCALING = {"scale_factor", "add_offset", "_FillValue", "missing_value"}
 # What is read once, chunk by chunk, needs no cache.
 netCDF4.set_chunk_cache(2**20)
 
@@ -47,6 +53,7 @@ def open_dataset(path: str | Path, checked: bool = False) -> Iterator[xr.Dataset
     """
     with _named_if_unreadable(path):
         if not checked:
+            _refuse_special(path)
             _check_mark(path)
             _refuse_inflated(path)
         dataset = xr.open_dataset(
@@ -54,6 +61,93 @@ def open_dataset(path: str | Path, checked: bool = False) -> Iterator[xr.Dataset
         )
     with dataset:
         yield dataset
+
+
+def columns_of_foreign(path: str | Path) -> list[str]:
+    """Names of the variables of a NetCDF file of anybody, scalars left out."""
+    with _named_if_unreadable(path):
+        _refuse_special(path)
+        with netCDF4.Dataset(path) as file:
+            return [name for name, variable in file.variables.items() if variable.ndim]
+
+
+@contextmanager
+def open_foreign(path: str | Path, names: Sequence[str]) -> Iterator[xr.Dataset]:
+    """Open variables of a NetCDF file of anybody, checked before anything is read.
+
+    Checked are the bytes that they ask for and their attributes that change numbers;
+    ContractError if one does not fit, or the file is unreadable.
+    """
+    with _named_if_unreadable(path):
+        _refuse_special(path)
+        with netCDF4.Dataset(path) as file:
+            others = [name for name in file.variables if name not in names]
+            problems = _oversized(file, names) + _spoilt_attributes(file, names)
+        if problems:
+            raise ContractError(f"{path}: {problems[0]}")
+        with xr.open_dataset(
+            path, engine="netcdf4", decode_times=False, drop_variables=others
+        ) as dataset:
+            yield dataset
+
+
+def _oversized(file: netCDF4.Dataset, names: Sequence[str]) -> list[str]:
+    """What cannot be read within the memory of a table, a sentence each."""
+    variables = {name: file.variables[name] for name in names}
+    found = [
+        f"variable {name!r} holds {v.dtype}; expected numbers or text"
+        for name, v in variables.items()
+        if v.dtype is not str and getattr(v.dtype, "kind", "") not in {*"iufSU"}
+    ]
+    if found:
+        return found
+    asked = {f"variable {n!r}": v.size * _bytes_of(v) for n, v in variables.items()}
+    for name, v in variables.items():
+        if v.chunking() not in ("contiguous", None):
+            asked[f"a chunk of {name!r}"] = math.prod(v.chunking()) * _bytes_of(v)
+    return [
+        f"{what} asks for {size} bytes; expected {MOST_BYTES_OF_VARIABLE} at most: "
+        "thin it"
+        for what, size in asked.items()
+        if size > MOST_BYTES_OF_VARIABLE
+    ]
+
+
+def _bytes_of(variable: netCDF4.Variable) -> int:
+    """Bytes of an entry; a text has 16 in the file, beside its letters."""
+    return 16 if variable.dtype is str else np.dtype(variable.dtype).itemsize
+
+
+def _spoilt_attributes(file: netCDF4.Dataset, names: Sequence[str]) -> list[str]:
+    """Attributes by which numbers are scaled or marked that are no numbers."""
+    found = []
+    for name in names:
+        given = file.variables[name].__dict__
+        for key in SCALING & set(given):
+            value = np.asarray(given[key])
+            is_number = value.dtype.kind in "iuf" and value.size == 1
+            is_mark = key in ("_FillValue", "missing_value")
+            if not is_number or not (is_mark or np.isfinite(value).all()):
+                found.append(
+                    f"attribute {key!r} of variable {name!r} is "
+                    f"{str(given[key])[:60]!r}; expected one number"
+                )
+        if str(given.get("_Encoding", "utf-8")).lower() not in ("utf-8", "ascii"):
+            found.append(
+                f"variable {name!r} has the text encoding "
+                f"{str(given['_Encoding'])[:60]!r}; expected utf-8"
+            )
+    return found
+
+
+def _refuse_special(path: str | Path) -> None:
+    """Refuse what is no regular file, which might never end."""
+    try:
+        mode = os.stat(path).st_mode
+    except ValueError:
+        raise ContractError(f"{str(path)!r} is no path: it holds NUL") from None
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise ContractError(f"{path} is a device or a pipe; expected a file")
 
 
 def _check_mark(path: str | Path) -> None:
@@ -91,7 +185,7 @@ def _refuse_inflated(path: str | Path) -> None:
     """Refuse a file that asks for more memory than it has bytes; nothing is read."""
     with netCDF4.Dataset(path) as file:
         asked = [
-            v.size * np.dtype(v.dtype).itemsize
+            v.size * _bytes_of(v)
             for one in (file, *file.groups.values())
             for v in one.variables.values()
         ]

@@ -162,17 +162,48 @@ def simulate(
     """Simulate one replicate: motions from random starts, and the noise of sensors.
 
     Stored are the recorded channels without noise, and one draw of unit noise for each;
-    see :mod:`leastaction.core.noise_sweep`.
+    see :mod:`leastaction.core.noise_sweep`. Motions in files (``motions``) take the
+    place of those integrated.
 
     DivergenceError if a trajectory does not stay finite.
     """
     dt = settings["time_step"]
     time = np.arange(step_count(settings["duration"], dt) + 1) * dt
     key = seed, example, "simulate", replicate
-    data, force = _motions(system, settings, time, key)
-    if settings.get("input"):
-        data["input"] = force
+    if "motions" in settings:
+        data = stored_motions(settings["motions"], len(time), system.dof)
+    else:
+        data, force = _motions(system, settings, time, key)
+        if settings.get("input"):
+            data["input"] = force
     return recordings(data, settings["noise"], time, key, system.coordinates, units)
+
+
+def stored_motions(
+    files: Mapping[str, str], samples: int, dof: int
+) -> dict[str, np.ndarray]:
+    """Channels in two files of NumPy, each (trajectory, time, dof).
+
+    ``states`` holds q, then q̇, shape (sample, 2 dof), and ``rates`` q̇, then q̈, all
+    trajectories one after the other. ValueError if they are no full trajectories.
+    """
+    states, rates = (np.load(files[name]) for name in ("states", "rates"))
+    if states.shape != rates.shape or states.shape[1:] != (2 * dof,):
+        raise ValueError(
+            f"motions: files of shapes {states.shape} and {rates.shape}, both expected "
+            f"as (samples, {2 * dof}): q and qdot, then qdot and qddot"
+        )
+    if not len(states) or len(states) % samples:
+        raise ValueError(
+            f"motions: {len(states)} samples are no trajectories of {samples}; set "
+            "simulate.duration and time_step to those of the files"
+        )
+    shape = -1, samples, dof
+    channels = states[:, :dof], states[:, dof:], rates[:, dof:]
+    return {
+        name: np.ascontiguousarray(channel.reshape(shape))
+        for name, channel in zip(CHANNELS, channels, strict=True)
+    }
 
 
 def _motions(

@@ -40,6 +40,14 @@ def parsed_unit(text: str) -> pint.Unit:
         raise ValueError(f"{text!r} is not a unit") from None
 
 
+def is_unit(text: str) -> bool:
+    """Whether a text is a unit that :func:`parsed_unit` reads."""
+    try:
+        return bool(parsed_unit(text))
+    except ValueError:
+        return False
+
+
 def unit(text: str) -> pint.Unit:
     """Unit in SI such as ``"N/m"`` or ``"1"``; DimensionError if the text is none."""
     if not isinstance(text, str):

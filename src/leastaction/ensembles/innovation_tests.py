@@ -1,6 +1,7 @@
 """Whether innovations are white, Gaussian and without a line, as those of a law are."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import chi2
@@ -14,6 +15,11 @@ from leastaction.ensembles.state_space import StateSpace
 
 # Lags of the test of whiteness.
 LAGS = 200
+# Lags that innovations are predicted from, and parts of a record, every second of which
+# tells how well.
+PAST, PARTS = 20, 8
+# Samples of the motion of a law, at most, and steps in one that turns by 0.3 rad.
+SIMULATED, REFINED = 5000, 3
 
 
 def order_disagreement(likelihood: Likelihood, fit: Fit) -> float:
@@ -33,15 +39,113 @@ def order_disagreement(likelihood: Likelihood, fit: Fit) -> float:
     return float(np.abs(step).max(initial=0.0))
 
 
-def tested(model: StateSpace, fit: Fit) -> tuple[float, float, float, float]:
-    """Largest excess kurtosis, p-values of whiteness and of a line, its frequency."""
+class Innovations(NamedTuple):
+    """What innovations say: largest excess `kurtosis`, p-values, shares.
+
+    P-values of their whiteness and of their largest `line`, at a `frequency`, Hz; the
+    share of their power that the `past` predicts.
+    """
+
+    kurtosis: float
+    whiteness: float
+    line: float
+    frequency: float
+    past: float
+
+
+def tested(model: StateSpace, fit: Fit) -> Innovations:
+    """Tests of the innovations of a law."""
     of_record = model.innovations(fit.structure, fit.theta, fit.order)
     series = [e / np.sqrt(V) for e, V in map(of_record, range(len(model.records)))]
     whole = np.concatenate(series)
     kurtosis = np.mean(whole**4, axis=0) / np.mean(whole**2, axis=0) ** 2 - 3
     white = ljung_box(series, LAGS, model.correlation_of_neighbours)
-    line = (1.0, 0.0) if model.read_over == "Hz" else largest_line(series, model.dt)
-    return float(np.abs(kurtosis).max()), white, *line
+    over_time = model.read_over == "s"
+    line = largest_line(series, model.dt) if over_time else (1.0, 0.0)
+    past = predicted_share(series) if over_time else 0.0
+    return Innovations(float(np.abs(kurtosis).max()), white, *line, past)
+
+
+def predicted_share(series: Sequence[np.ndarray]) -> float:
+    """Largest share of the power of a channel that innovations before it predict.
+
+    By least squares in every second part of the records, tested in the others; zero if
+    it is none.
+
+    Examples
+    --------
+    >>> white = np.random.default_rng(0).standard_normal((4000, 1))
+    >>> mean = white[1:] + white[:-1]
+    >>> print(predicted_share([white]), round(predicted_share([mean]), 2))
+    0.0 0.47
+    """
+    from numpy.lib.stride_tricks import sliding_window_view
+
+    sides: list[list] = [[], []]
+    for x in series:
+        if len(x) < PARTS * PAST:
+            continue
+        windows = sliding_window_view(x, PAST + 1, axis=0)
+        past = windows[..., :-1].reshape(len(windows), -1)
+        for k, rows in enumerate(np.array_split(np.arange(len(windows)), PARTS)):
+            sides[k % 2].append((past[rows], windows[rows, :, -1]))
+    if not sides[0]:
+        return 0.0
+    (x, y), (u, v) = (map(np.concatenate, zip(*side, strict=True)) for side in sides)
+    weights, *_ = np.linalg.lstsq(x, y)
+    left = np.mean((v - u @ weights) ** 2, axis=0) / np.mean(v**2, axis=0)
+    return float(np.max(1 - left).clip(0.0))
+
+
+def simulated_size(model: StateSpace, fit: Fit) -> float:
+    """Rms of what sensors see of a law under its random force, over that of the record.
+
+    Of the channel that differs most, as a ratio above or below one; infinite if the
+    motion leaves all bounds. Semi-implicit Euler steps of one path from the first
+    sample, with recorded forces; NaN of a band of a spectrum.
+    """
+    if model.read_over != "s":
+        return np.nan
+    n, structure = model.dof, fit.structure
+    given = model.parameters(structure, fit.theta)
+    sees, seen, shaken = model.matrices(structure)
+    y = model.records[0].y[:SIMULATED]
+    forces = given.gain * model.recorded(0, given.lag)[::2]
+    steps = REFINED * model.steps
+    h = model.dt / steps
+    linear = model.linearised(structure, given)[:2]
+    x, _ = model._state(0, given, sees.shape[1], linear)
+    rng, columns = np.random.default_rng(0), given.root.shape[1]
+    white = rng.standard_normal((len(y), steps, columns)) * np.sqrt(h)
+    q, v, u = x[:n].copy(), x[n : 2 * n].copy(), np.zeros(columns)
+    last, out = v.copy(), np.zeros_like(y)
+    for k, kicks in enumerate(white):
+        inverse, f, _ = model.at(given.coefficients, np.concatenate([q, v]))
+        push = inverse @ forces[min(k, len(forces) - 1)]
+        state = np.concatenate([q, v, u])[: sees.shape[1]]
+        if len(state) < sees.shape[1]:
+            state = np.append(state[: sees.shape[1] - n], last)
+        out[k] = sees @ state + seen @ (f + push)
+        last = v.copy()
+        for kick in kicks:
+            inverse, f, _ = model.at(given.coefficients, np.concatenate([q, v]))
+            root = given.root if structure.force == "ground" else inverse @ given.root
+            moved = root @ (u * h if structure.coloured else kick)
+            v = v + h * (f + push) + moved
+            q = q + h * v
+            if structure.coloured:
+                u = u + given.rate * (kick - u * h)
+        if not np.abs(q).max() < 1e6 * model.scale[:n].max():
+            return np.inf
+    there = np.isfinite(y)
+    size = np.sqrt(
+        [
+            np.mean(np.square([a[m], b[m]]), axis=1)
+            for a, b, m in zip(out.T, y.T, there.T, strict=True)
+        ]
+    )
+    ratio = size[:, 0] / size[:, 1]
+    return float(ratio[np.abs(np.log(ratio)).argmax()])
 
 
 def ljung_box(series: Sequence[np.ndarray], most: int, neighbours=0.0) -> float:

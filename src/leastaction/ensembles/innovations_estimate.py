@@ -1,6 +1,7 @@
 """A law by the innovations likelihood, with what its innovations say of it."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
@@ -14,13 +15,33 @@ from leastaction.core.estimate import (
     VolatilityEstimate,
 )
 from leastaction.core.library import Library
-from leastaction.ensembles.innovation_tests import order_disagreement, tested
+from leastaction.ensembles.after_selection import (
+    Nearest,
+    force_bounds,
+    nearest_absent,
+    robust_covariance,
+    with_selection,
+)
+from leastaction.ensembles.innovation_tests import (
+    Innovations,
+    order_disagreement,
+    simulated_size,
+    tested,
+)
 from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
 from leastaction.ensembles.sensor_records import records_of, stated, thinned
 from leastaction.ensembles.state_space import FORCES, StateSpace, Structure
-from leastaction.ensembles.term_search import Found, Search, independent, widened
+from leastaction.ensembles.term_search import (
+    Found,
+    Search,
+    dampers,
+    independent,
+    widened,
+)
 from leastaction.ensembles.whittle import BandedStateSpace
 
+# Below this p-value innovations are not white.
+LEAST_P_VALUE = 1e-3
 # Innovations that a model keeps, for figures.
 MOST_KEPT = 100_000
 # Share of eigenvectors below which a parameter does not belong to a combination.
@@ -61,7 +82,8 @@ def identify(
         linear = likelihood.model.linear
         usable, further = ([i for i in some if linear[i]] for some in (usable, further))
     forces = forces_of(likelihood.model, settings["force"])
-    search = Search(likelihood, usable, further, names, forces)
+    beside = {own[d]: frozenset(own[i] for i in s) for d, s in dampers(terms).items()}
+    search = Search(likelihood, usable, further, names, forces, beside)
     first = np.zeros((equations.sizes["start"], len(names)))
     first[:, own] = equations["start_coefficient"].values[0]
     starts = starts_of(likelihood.model, first, equations, usable, forces)
@@ -69,8 +91,36 @@ def identify(
     colour = "white" if bands else settings["colour"]
     found = search.run(starts, colour, settings["search"])
     scaled = likelihood.model.driven and "unknown" not in stated(observations, "gain")
-    law = lagrangian(terms, own, likelihood, found, names, scaled)
-    return law, volatility(likelihood, found, scaled)
+    said = tests_of(likelihood, found)
+    law = lagrangian(terms, own, likelihood, said, names, scaled)
+    return law, volatility(likelihood, said, scaled)
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What was `found`, with the errors that count, and what its innovations say.
+
+    The absent candidate that most `nearly` belongs; what innovations say, and the rms
+    of a simulated motion over that of the record; bounds of entries of S.
+    """
+
+    found: Found
+    nearly: Nearest | None
+    innovations: Innovations
+    size: float
+    bounds: np.ndarray
+
+
+def tests_of(likelihood: Likelihood, found: Found) -> Tested:
+    """Tests of the innovations, and errors after selection."""
+    fit, said = found.fit, tested(likelihood.model, found.fit)
+    bounds = force_bounds(likelihood, fit)
+    white = said.whiteness >= LEAST_P_VALUE
+    covariance = fit.covariance if white else robust_covariance(likelihood, fit)
+    covariance = covariance + found.of_width
+    nearly = nearest_absent(likelihood, fit, found.absent, found.own, found.penalty)
+    found = replace(found, fit=with_selection(fit, covariance, nearly))
+    return Tested(found, nearly, said, simulated_size(likelihood.model, fit), bounds)
 
 
 def state_space(terms: Library, equations, observations, bands) -> StateSpace:
@@ -142,7 +192,7 @@ def lagrangian(
     terms: Library,
     own,
     likelihood: Likelihood,
-    found: Found,
+    said: Tested,
     names: list[str],
     scaled: bool = False,
 ) -> LagrangianEstimate:
@@ -150,15 +200,16 @@ def lagrangian(
 
     They are `scaled` to the unit of a recorded force unless its gain is unknown.
     """
+    found = said.found
     fit, model = found.fit, likelihood.model
-    labels, estimate = parameter_names(model, fit.structure, names), fit.theta
-    covariance = fit.covariance
+    labels, estimate, covariance = with_nearest(model, said, names)
     if scaled:
-        labels, estimate, covariance = in_units_of_input(model, fit, names)
+        every = labels, estimate, covariance
+        labels, estimate, covariance = in_units_of_input(model, *every, names)
     coefficients, std = np.zeros(len(names)), np.zeros(len(names))
     coefficients[: len(model.library.terms)] = model.library.given
     for i, label in enumerate(labels):
-        if label in names:
+        if label in names and estimate[i]:
             place = names.index(label)
             coefficients[place], std[place] = estimate[i], np.sqrt(covariance[i, i])
     labels, estimate, covariance = among_all(model, names, labels, estimate, covariance)
@@ -174,10 +225,16 @@ def lagrangian(
     return LagrangianEstimate.of_columns(
         len(terms.terms),
         columns,
-        diagnostics=diagnostics(likelihood, found),
+        diagnostics=diagnostics(likelihood, said),
         alternatives="; ".join(found.rivals),
         by_node={
             **sensors(model, fit, scaled),
+            "force_bound": (
+                ("dof",),
+                force_bound(model, said, scaled),
+                "mixed",
+                "bound (95 %) of a random force that may be none",
+            ),
             **words(found, parameter_names(model, fit.structure, names), names),
             "parameter": (dims[:1], np.array(labels, dtype=object), "1", "name"),
             "parameter_estimate": (dims[:1], estimate, "mixed", "estimate"),
@@ -187,13 +244,26 @@ def lagrangian(
     )
 
 
-def in_units_of_input(model: StateSpace, fit: Fit, names: list[str]):
+def with_nearest(model: StateSpace, said: Tested, names: list[str]):
+    """Names, estimates, covariance of the parameters, then of the nearest absent one.
+
+    What is absent is zero, and what selection leaves of it is its deviation.
+    """
+    fit, nearly = said.found.fit, said.nearly
+    labels = parameter_names(model, fit.structure, names)
+    if nearly is None:
+        return labels, fit.theta, fit.covariance
+    cross = nearly.entry * nearly.theta[:, None]
+    covariance = np.block([[fit.covariance, cross], [cross.T, nearly.entry**2]])
+    return [*labels, names[nearly.column]], np.append(fit.theta, 0.0), covariance
+
+
+def in_units_of_input(model: StateSpace, labels, theta, covariance, names: list[str]):
     """Names, estimates and covariance of the parameters, in the unit of a known force.
 
     The scale of a law follows from a recorded force: with its gain g beside a given
     inertia, all coefficients are divided by g, and the inertia has an error, too.
     """
-    labels, theta = parameter_names(model, fit.structure, names), fit.theta
     place = labels.index(GAIN)
     g, references = theta[place], model.library.references
     scaled = [x.startswith(("L: ", "D: ", "S: ")) and x != "S: ground" for x in labels]
@@ -207,8 +277,8 @@ def in_units_of_input(model: StateSpace, fit: Fit, names: list[str]):
     slopes = np.delete(np.vstack([slopes, rows]), place, axis=0)
     found = np.delete(np.concatenate([found, given / g]), place)
     del labels[place]
-    known = np.isfinite(fit.covariance)
-    covariance = slopes @ np.where(known, fit.covariance, 0.0) @ slopes.T
+    known = np.isfinite(covariance)
+    covariance = slopes @ np.where(known, covariance, 0.0) @ slopes.T
     unknown = (slopes != 0) @ ~known.diagonal()
     covariance[unknown, unknown] = np.inf
     return labels, found, covariance
@@ -240,10 +310,11 @@ def parameter_names(model: StateSpace, structure: Structure, names) -> list[str]
     return [*found, *(["log correlation time"] if structure.coloured else [])]
 
 
-def diagnostics(likelihood: Likelihood, found: Found) -> dict[str, tuple]:
+def diagnostics(likelihood: Likelihood, said: Tested) -> dict[str, tuple]:
     """Numbers that say whether the law fits."""
+    found = said.found
     fit = found.fit
-    kurtosis, white, line, frequency = tested(likelihood.model, fit)
+    kurtosis, white, line, frequency, past = said.innovations
     apart = order_disagreement(likelihood, fit)
     best = float(found.scores.max(initial=0.0))
     chance, _ = undecided(found)
@@ -259,6 +330,8 @@ def diagnostics(likelihood: Likelihood, found: Found) -> dict[str, tuple]:
         "whiteness_p_value": (white, "1", "p-value of Ljung and Box's test"),
         "line_p_value": (line, "1", "p-value of the largest line of a periodogram"),
         "line_frequency": (frequency, "Hz", "its frequency"),
+        "predicted_share": (past, "1", "of the power of innovations, by those before"),
+        "simulated_size": (said.size, "1", "rms of a simulated motion over that seen"),
         "kurtosis": (kurtosis, "1", "largest excess kurtosis of an innovation"),
         "condition": (fit.condition, "1", "condition of the information"),
         "best_absent_score": (best, "1", "largest score of an absent candidate"),
@@ -324,7 +397,7 @@ def words(found: Found, labels: list[str], names: list[str]) -> dict[str, tuple]
         "best_absent_term": (best, "absent candidate with the largest score"),
         "force_structure": (found.fit.structure.force, "form of the random force"),
         "identifiability": (
-            undetermined(found.fit, labels),
+            undetermined(replace(found.fit, total=None), labels),
             "what the data do not determine",
         ),
     }
@@ -335,14 +408,21 @@ def undetermined(fit: Fit, labels: list[str]) -> str:
     """Relative changes of parameters that the data do not tell; empty if none.
 
     Null vectors of the information of relative changes, reduced to echelon form, so
-    that each names as few parameters as there can be.
+    that each names as few parameters as there can be. A damper or a force that is not
+    resolved even if all of L were known is small, which is not a null vector.
     """
     kept = [i for i, name in enumerate(labels) if not name.startswith(("log", LAG))]
     size = np.where(fit.theta[kept] != 0, fit.theta[kept], 1.0)
     relative = fit.covariance[np.ix_(kept, kept)] / np.outer(size, size)
     relative = np.nan_to_num(relative, posinf=1 / NOT_RESOLVED, neginf=0.0)
+    small = np.array([labels[i].startswith(("D: ", "S: ")) for i in kept], dtype=bool)
+    cross = relative[np.ix_(small, ~small)]
+    known = cross @ np.linalg.pinv(relative[np.ix_(~small, ~small)], hermitian=True)
+    alone = np.diag(relative[np.ix_(small, small)] - known @ cross.T)
+    small[small] = alone > NOT_DETERMINED
+    kept, relative = np.array(kept)[~small], relative[np.ix_(~small, ~small)]
     values, vectors = np.linalg.eigh(relative)
-    if values[-1] < NOT_DETERMINED:
+    if values.max(initial=0.0) < NOT_DETERMINED:
         return ""
     null = vectors[:, values > POORLY_DETERMINED]
     pivots = np.sort(qr(null.T, mode="r", pivoting=True)[1][: null.shape[1]])
@@ -353,6 +433,20 @@ def undetermined(fit: Fit, labels: list[str]) -> str:
         chosen = chosen[np.argsort(-np.abs(change[chosen]), kind="stable")]
         texts.append(", ".join(f"{labels[kept[i]]} {change[i]:+.0f} %" for i in chosen))
     return "; ".join(texts)
+
+
+def force_bound(model: StateSpace, said: Tested, scaled: bool) -> np.ndarray:
+    """Bound of the random force of each coordinate that may have none; else NaN."""
+    fit, bounds = said.found.fit, said.bounds
+    if fit.structure.force == "ground":
+        told = np.isnan(bounds).repeat(model.dof)
+    else:
+        rows = np.array([a for a, _ in fit.structure.entries(model.dof)])
+        told = np.array([np.isnan(bounds[rows == a]).any() for a in range(model.dof)])
+    theta, entries = fit.theta.copy(), model.places(fit.structure)[1]
+    theta[entries] = np.where(np.isnan(bounds), theta[entries], bounds)
+    square = np.diag(force_covariance(model, replace(fit, theta=theta), scaled)[0])
+    return np.where(told, np.nan, np.sqrt(square))
 
 
 def sensors(model: StateSpace, fit: Fit, scaled: bool) -> dict[str, tuple]:
@@ -402,15 +496,18 @@ def force_covariance(
 
 
 def volatility(
-    likelihood: Likelihood, found: Found, scaled: bool
+    likelihood: Likelihood, said: Tested, scaled: bool
 ) -> VolatilityEstimate:
-    """Constant volatility by coordinate."""
-    covariance, error = force_covariance(likelihood.model, found.fit, scaled)
+    """Constant volatility by coordinate; the interval of none ends at its bound."""
+    covariance, error = force_covariance(likelihood.model, said.found.fit, scaled)
     square = np.diag(covariance)
     level = np.sqrt(square)
+    std = np.diag(error) / (2 * np.where(level > 0, level, np.inf))
+    bound = force_bound(likelihood.model, said, scaled)
+    std = np.where(np.isnan(bound), std, (bound - level) / NORMAL_QUANTILE)
     return VolatilityEstimate(
         level,
-        np.diag(error) / (2 * np.where(level > 0, level, np.inf)),
+        std,
         ["1"],
         square[:, None],
         np.diag(error)[:, None],

@@ -16,7 +16,7 @@ score (Rao 1948), z² = (g_j − I_ja I_aa⁻¹ g_a)² / (I_jj − I_ja I_aa⁻�
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -48,6 +48,9 @@ FIRST_DAMPING, LEAST_DAMPING = 1e-3, 1e-9
 LEAST_NOISE = 1e-3
 # The same of a sensor that is as good as exact.
 NO_NOISE = 1e-6
+# The same of a random force, in standard errors, where a step gains less than this: ℓ
+# is even in it, so its slope and its information vanish together.
+NO_FORCE, NEAR_MAXIMUM = 0.1, 10.0
 # Correlation time, in samples, at which that of a white force is tested.
 MEMORY_OF_TEST = 0.5
 # Points at which the forces of candidates are compared.
@@ -59,7 +62,8 @@ class Fit:
     """A maximum ℓ = `value` of the likelihood by a filter of an `order`.
 
     `gradient` and `information` are along `axes`, (parameter, axis): principal axes of
-    the information. A parameter without any is not on an axis.
+    the information. A parameter without any is not on an axis. A `total` covariance
+    holds what selection and coloured innovations add.
     """
 
     structure: Structure
@@ -70,10 +74,13 @@ class Fit:
     information: np.ndarray
     converged: bool
     order: int = 2
+    total: np.ndarray | None = None
 
     @cached_property
     def covariance(self) -> np.ndarray:
-        """Inverse information; infinite variance of parameters without any."""
+        """The total, or inverse information; infinite of parameters without any."""
+        if self.total is not None:
+            return self.total
         inverse, size = normalised_inverse(self.information)
         found = self.axes @ (inverse / np.outer(size, size)) @ self.axes.T
         unknown = ~self.axes.any(axis=1)
@@ -112,6 +119,11 @@ def normalised_inverse(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return (vectors / kept) @ vectors.T, size
 
 
+def once(of_record):
+    """The same function of the number of a record, which keeps the last value."""
+    return lru_cache(maxsize=1)(of_record)
+
+
 def _is_between(levels: Sequence[float], low: float, high: float) -> bool:
     """Whether `low` and `high` are between the same two levels, or below all."""
     return any(high < x for x in levels) and not any(low < x <= high for x in levels)
@@ -143,6 +155,7 @@ class Likelihood:
         values = evaluator(forces, library.coordinates)(q, v, (), acceleration)
         size = np.sqrt(np.mean(np.square(values).reshape(POINTS, -1, n), axis=(0, 2)))
         whole = sum(abs(value) * size[i] for i, value in library.references)
+        self.force_of_motion = float(whole)
         return whole / np.where(size > 0, size, whole)
 
     def scale(self, structure: Structure, theta: np.ndarray) -> np.ndarray:
@@ -164,7 +177,8 @@ class Likelihood:
 
         The last few are kept: a start is compared with others, scaled, then scored.
         """
-        asked = structure, theta.tobytes(), order, self.model.steps
+        model = self.model
+        asked = structure, theta.tobytes(), order, model.steps, model.width
         if asked not in self._values:
             if len(self._values) == VALUES_KEPT:
                 del self._values[next(iter(self._values))]
@@ -209,18 +223,30 @@ class Likelihood:
         for axis in axes.T:
             ends = [(structure, theta + x) for x in (axis, -axis)]
             tasks.append((*ends, 2.0))
+        linear, still = self.model.linear, {True: (structure, theta)}
         for column in absent:
             wider = replace(structure, columns=(*structure.columns, column))
             step = DIFFERENCE * self.typical[column]
-            ends = [(wider, np.insert(theta, count, x)) for x in (step, -step)]
-            tasks.append((*ends, 2 * step))
+            # Slopes at zero are those from it: a nonlinear filter is run there once.
+            alike = bool(linear[column] or not linear[list(structure.columns)].all())
+            zero = still.setdefault(alike, (wider, np.insert(theta, count, 0.0)))
+            tasks.append(((wider, np.insert(theta, count, step)), zero, step))
         if memory:
             time = MEMORY_OF_TEST * self.model.dt
             coloured = replace(structure, coloured=True), np.append(theta, np.log(time))
-            tasks.append((coloured, (structure, theta), time))
-        base = self.model.innovations(structure, theta, order)
+            tasks.append((coloured, still[True], time))
+        shared = {
+            id(end): once(self.model.innovations(*end, order)) for end in still.values()
+        }
+        base = shared[id(still[True])]
         runs = [
-            (*(self.model.innovations(*end, order) for end in ends), width)
+            (
+                *(
+                    shared.get(id(end)) or self.model.innovations(*end, order)
+                    for end in ends
+                ),
+                width,
+            )
             for *ends, width in tasks
         ]
         value, gradient = 0.0, np.zeros(len(runs))
@@ -238,7 +264,7 @@ class Likelihood:
                 one[1] = (up[1] - down[1]).ravel() / width / V / np.sqrt(2)
             ratio = e / root
             if kept is not None:
-                kept.append((root, ratio, slopes[:, 0]))
+                kept.append((root, ratio, slopes))
             value -= 0.5 * float(np.sum(ratio**2 + np.log(V)))
             gradient += (
                 slopes[:, 1] @ ((ratio**2 - 1) / np.sqrt(2)) - slopes[:, 0] @ ratio
@@ -307,11 +333,23 @@ class Likelihood:
             if settled:
                 axes = turned
                 continue
+            if decrement < NEAR_MAXIMUM and (told := self._told(found)) < set(free):
+                free = np.array(sorted(told))
+                axes = np.diag(DIFFERENCE * self.scale(structure, theta))[:, free]
+                continue
             theta, better, damping = self._step(found, damping, kept)
             if not better > value:
                 break
             axes, damping = turned, max(damping / 80, LEAST_DAMPING)
         return found
+
+    def _told(self, found: Fit) -> set[int]:
+        """Parameters on an axis of a fit, less forces that are as good as none."""
+        entries = self.model.places(found.structure)[1]
+        free = found.axes.any(axis=1)
+        error = np.sqrt(np.diag(found.covariance))
+        free[entries] &= np.abs(found.theta[entries]) > NO_FORCE * error[entries]
+        return set(np.flatnonzero(free).tolist())
 
     def _step(self, found: Fit, damping: float, kept):
         """θ and ℓ after a step from `found` that gains, and the damping after it."""
@@ -363,6 +401,7 @@ class Likelihood:
                     return theta, -np.inf
                 e, V = (x.ravel() for x in ended)
                 value -= 0.5 * float(np.sum(e * e / V + np.log(V)))
+                slopes = slopes[:, 0]
                 beyond += slopes @ (e / root - ratio - along @ slopes)
             if not first <= value <= found.value:
                 break
@@ -429,6 +468,15 @@ class Likelihood:
         """Rao's z of every absent column, and of a correlation time with `memory`."""
         if not len(absent) and not memory:
             return np.zeros(0)
+        entry, information, _ = self.entries(fit, absent, memory)
+        return entry * np.sqrt(information)
+
+    def entries(self, fit: Fit, absent: Sequence[int], memory: bool = False):
+        """What every absent column would be in the law, to second order.
+
+        Its value, the information on it beside all parameters, and what it would move
+        them by, shape (column, parameter). Zero where there is no information.
+        """
         _, g, information = self.around(fit, absent, memory)
         known = np.arange(fit.axes.shape[1])
         new = np.arange(len(known), len(g))
@@ -436,6 +484,8 @@ class Likelihood:
         cross = information[np.ix_(new, known)] / size
         score = g[new] - cross @ inverse @ (g[known] / size)
         own = information[new, new]
-        variance = own - np.einsum("ja,ab,jb->j", cross, inverse, cross)
-        told = variance > SINGULAR * np.maximum(own, np.finfo(float).tiny)
-        return np.where(told, score / np.sqrt(np.where(told, variance, 1.0)), 0.0)
+        left = own - np.einsum("ja,ab,jb->j", cross, inverse, cross)
+        told = left > SINGULAR * np.maximum(own, np.finfo(float).tiny)
+        entry = np.where(told, score / np.where(told, left, 1.0), 0.0)
+        moves = -entry[:, None] * (cross @ inverse / size) @ fit.axes.T
+        return entry, np.where(told, left, 0.0), moves

@@ -90,7 +90,7 @@ class Motion:
     """
 
     def __init__(self, model: xr.Dataset):
-        self.model = IdentifiedModel(model)
+        self.model = IdentifiedModel(with_nearest(model))
         self.dataset = self.model.dataset
         system = self.model.system
         self.names, self.dof = list(system.parameters), system.dof
@@ -204,6 +204,32 @@ class Motion:
         whole = np.outer(size, size)
         found = solve_continuous_lyapunov(rates / speed, -noise / whole / speed)
         return found * whole
+
+
+def with_nearest(model: xr.Dataset) -> xr.Dataset:
+    """The model with the absent candidate that selection leaves a deviation of.
+
+    Its coefficient is as good as zero, but it has a say in the errors of modes.
+    """
+    model = model.copy()
+    labels = [str(name) for name in model["parameter"].values]
+    variance = np.diag(model["parameter_covariance"].values)
+    spread = dict(zip(labels, variance, strict=True))
+    for prefix, dim, name in (
+        ("L", "term", "coefficient_estimate"),
+        ("D", "dissipation_term", "dissipation_coefficient_estimate"),
+    ):
+        values = model[name].values
+        terms = [f"{prefix}: {term}" for term in model[dim].values]
+        absent = (values == 0) & ([spread.get(term, 0.0) > 0 for term in terms])
+        model[name] = model[name].copy(
+            data=np.where(absent, np.finfo(float).tiny, values)
+        )
+        if prefix == "L":
+            model["support"] = model["support"].copy(
+                data=np.where(absent, 1, model["support"].values)
+            )
+    return model
 
 
 def _normal_points(dimension: int) -> np.ndarray:

@@ -51,18 +51,18 @@ def _of_lagrangian(subject: tuple[Case, int]) -> Iterator[Found]:
     entry = next(about, {})
     printed = float(entry.get("printed", np.nan))
     distance = abs(np.median(values) / printed - 1)
+    read = {key: entry[key] for key in ("item", "quantity") if entry}
+    if "authors" in entry:
+        read["authors"] = entry["authors"]
     yield Found(
         values,
         name,
+        **read,
         unit=entry.get("unit", "(units of qddot) s^0.5"),
-        target=entry.get("target"),
-        printed=printed,
         corrected=case.truth.volatility[a],
         note="half the root of dt E[L^2] regressed on q^2; it hardly depends on "
         "sigma. Replicates with the exact support"
         + ("" if np.isnan(printed) else f"; {distance:.1%} off the printed"),
-        draws=values,
-        errata=entry.get("erratum", ()),
     )
 
 

@@ -28,6 +28,8 @@ from leastaction.ensembles.sensor_records import Record, splines
 
 # |v| is a parabola below this part of the rms velocity: a filter needs slopes.
 SLIDING_PART = 0.05
+# Steps per sample of a filter that follows the change of the sign of v, at most.
+MOST_SLIDING = 32
 # Angle, rad, that a Runge–Kutta step may turn.
 LARGEST_TURN = 0.3
 # Gap, in innovations, between the exact and the nonlinear filter of a linear law; steps
@@ -119,13 +121,13 @@ def is_linear(library: Library) -> np.ndarray:
     """Whether the equations of each candidate, of L and then of D, are linear."""
     state = symbols(library.variables)
     columns = zip(*library.momenta, *library.forces, strict=True)
-    return np.array(
-        [
-            all(sp.diff(e, a, b) == 0 for e in column for a in state for b in state)
-            and not any(e.has(sp.Abs, sp.sign) for e in column)
-            for column in columns
-        ]
-    )
+    return np.array([all(_is_affine(e, state) for e in column) for column in columns])
+
+
+def _is_affine(expression: sp.Expr, state) -> bool:
+    slopes = [sp.diff(expression, x) for x in state if expression.has(x)]
+    jumps = expression.has(sp.Abs, sp.sign)
+    return not jumps and not any(slope.has(*state) for slope in slopes)
 
 
 class StateSpace:
@@ -165,10 +167,22 @@ class StateSpace:
         self.moment = LARGEST_TURN / frequency
         self.kernel = kalman_filter.compiled(library)
         self.steps = max(1, int(np.ceil(frequency * dt / LARGEST_TURN)))
-        self.width = SLIDING_PART * float(self.scale[self.dof :].max())
+        self.acceleration = frequency * float(self.scale[self.dof :].max())
+        self.width = SLIDING_PART * self.acceleration / frequency
         noise = noise / np.sqrt(averaged)
         self._lagged: dict[int, tuple[float, np.ndarray]] = {}
         self.starts = [self._start(r, noise, frequency) for r in records]
+
+    @property
+    def narrowest(self) -> float:
+        """Width of |v| that the shortest steps of a filter follow."""
+        return self.acceleration * self.dt / MOST_SLIDING
+
+    def slide(self, width: float) -> None:
+        """Make |v| a parabola below another `width`, with steps that follow it."""
+        self.width = width
+        needed = int(np.ceil(self.acceleration * self.dt / width))
+        self.steps = max(self.steps, min(needed, MOST_SLIDING))
 
     @property
     def samples(self) -> int:

@@ -22,6 +22,7 @@ import sympy as sp
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.library import Library
 from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
+from leastaction.ensembles.sliding_width import is_dry, profiled_width
 from leastaction.ensembles.state_space import FORCES, Structure
 
 # A Wald z² above so many penalties needs no refit to stay.
@@ -78,6 +79,53 @@ def independent(wide: Library, own: Sequence[int]) -> list[int]:
     ]
 
 
+def dampers(library: Library) -> dict[int, frozenset[int]]:
+    """Viscous candidates that stay in a law, and the springs that they stay beside.
+
+    A spring without a damper is a stronger claim than one with a small damper: viscous
+    damping of a coordinate, q̇², or of a pair, (q̇_b − q̇_a)², stays in the law as long as
+    a spring of the same coordinates does. That of a coordinate without a spring of any
+    kind always stays; its set is empty.
+
+    Returns
+    -------
+    dict
+        Column of a damper → columns of its springs, among candidates of L, then of D.
+
+    Examples
+    --------
+    >>> springs = ["adot**2", "bdot**2", "a**2", "(b - a)**2"]
+    >>> terms = {"reference": "adot**2/2", "lagrangian": [{"terms": springs}]}
+    >>> losses = ["adot**2", "bdot**2", "(bdot - adot)**2", "adot**4"]
+    >>> terms["dissipation"] = [{"terms": losses}]
+    >>> dampers(Library.from_config(terms, ["a", "b"]))
+    {4: frozenset({2}), 6: frozenset({3})}
+    """
+    n, count = len(library.coordinates), len(library.terms)
+    state = symbols(library.variables)
+    q, v = state[:n], state[n:]
+    springs: dict[frozenset, list[int]] = {}
+    for i, term in enumerate(library.terms):
+        own = frozenset(a for a in range(n) if term.has(q[a]))
+        if own and not term.has(*v):
+            for pair in itertools.combinations(sorted(own), 2):
+                if term.diff(q[pair[0]], q[pair[1]]) != 0:
+                    springs.setdefault(frozenset(pair), []).append(i)
+            if len(own) == 1:
+                springs.setdefault(own, []).append(i)
+    joined = {a for joint in springs for a in joint}
+    found = {}
+    for j, term in enumerate(library.dissipation):
+        own = frozenset(a for a in range(n) if term.has(v[a]))
+        curvature = sp.hessian(term, v)
+        if not 0 < len(own) < 3 or curvature.free_symbols or term.has(*q, sp.Abs):
+            continue
+        beside = frozenset(springs.get(own, ()))
+        if beside or not own & joined:
+            found[count + j] = beside
+    return found
+
+
 def _powers(variables: Sequence[sp.Symbol], powers: Sequence[int]) -> list[sp.Expr]:
     """Powers of each variable, and of differences of two the highest one."""
     found = [x**p for p in powers for x in variables]
@@ -93,7 +141,8 @@ class Found:
     Candidates that are `absent`, the first `own` ones those of the library, have
     z² = `scores`; a term needs the `penalty`. Why the search did `stop`, and exchanges
     of terms that fit nearly as well, are in words. A `memory` of a white force has this
-    z: below zero its spectrum rises.
+    z: below zero its spectrum rises. The width of dry friction leaves the parameters a
+    covariance `of_width`.
     """
 
     fit: Fit
@@ -105,17 +154,22 @@ class Found:
     rivals: tuple[str, ...]
     colour_ratio: float
     memory: float
+    of_width: np.ndarray | float = 0.0
 
 
 class Search:
     """Search for the terms of a law.
 
     Columns that are `usable` may be in it; for `further` ones it is tested only.
-    `names` of all columns are for sentences; `forces` are forms that may be.
+    `names` of all columns are for sentences; `forces` are forms that may be;
+    `dampers` stay in the law beside their springs.
     """
 
-    def __init__(self, likelihood: Likelihood, usable, further, names, forces):
+    def __init__(
+        self, likelihood: Likelihood, usable, further, names, forces, dampers=None
+    ):
         self.likelihood, self.names, self.forces = likelihood, names, forces
+        self.dampers = {d: s for d, s in (dampers or {}).items() if d in usable}
         self.usable, self.further = list(usable), list(further)
         self.rivals: list[str] = []
         self.penalty = np.log(likelihood.samples) + 2 * np.log(max(len(usable), 1))
@@ -131,6 +185,7 @@ class Search:
             fit = self.simplest_force([fit])
             if fit.structure.force != first.structure.force:
                 fit, stop = self.terms(fit)
+        fit, stop, of_width = self.slid(fit, stop, searching)
         absent, scores, memory = self.tested(fit)
         ratio = max(memory, 0.0) ** 2
         if colour != "white":
@@ -139,9 +194,24 @@ class Search:
                 fit = coloured
                 if searching:
                     fit, stop = self.terms(fit)
+                fit, stop, of_width = self.slid(fit, stop, searching)
                 absent, scores, memory = self.tested(fit)
         told = absent, len(absent) - len(self.further), scores, self.penalty
-        return Found(fit, *told, stop, tuple(self.rivals), ratio, memory)
+        return Found(fit, *told, stop, tuple(self.rivals), ratio, memory, of_width)
+
+    def slid(self, fit: Fit, stop: str, searching: bool):
+        """The fit with the likeliest width of dry friction, and what widths leave open.
+
+        With another width other losses may be in the law.
+        """
+        while is_dry(self.likelihood, fit):
+            fit, of_width = profiled_width(self.likelihood, fit)
+            before = fit.structure
+            if searching:
+                fit, stop = self.terms(fit)
+            if fit.structure == before:
+                return fit, stop, of_width
+        return fit, stop, 0.0
 
     def tested(self, fit: Fit) -> tuple[list[int], np.ndarray, float]:
         """Columns that a law lacks, their z², and z of a memory of a white force."""
@@ -187,6 +257,25 @@ class Search:
                 return fit, stop
             fit = higher
 
+    def staying(self, columns: Sequence[int]) -> list[int]:
+        """Dampers that a law with these columns has for certain."""
+        return [d for d, s in self.dampers.items() if not s or s & set(columns)]
+
+    def removable(self, fit: Fit) -> list[int]:
+        """Places of the columns that may leave a law."""
+        columns = fit.structure.columns
+        staying = self.staying(columns)
+        return [i for i, column in enumerate(columns) if column not in staying]
+
+    def damped(self, fit: Fit) -> Fit:
+        """The fit with all dampers that stay."""
+        while True:
+            columns = fit.structure.columns
+            missing = [d for d in self.staying(columns) if d not in columns]
+            if not missing:
+                return fit
+            fit = self.with_column(fit, missing, 0)
+
     def elsewhere(self, fit: Fit) -> Fit | None:
         """A fit without a term that is likelier at once; None if there is none.
 
@@ -194,7 +283,7 @@ class Search:
         beside cos θ a filter does not follow a pendulum that turns over.
         """
         columns = fit.structure.columns
-        for place in range(len(columns) if len(columns) > 1 else 0):
+        for place in self.removable(fit) if len(columns) > 1 else ():
             fewer = *columns[:place], *columns[place + 1 :]
             structure = replace(fit.structure, columns=fewer)
             start = np.delete(fit.theta, place)
@@ -206,7 +295,7 @@ class Search:
     def settled(self, fit: Fit) -> tuple[Fit, str]:
         """Drop, add and exchange terms until nothing helps."""
         for _ in range(MOST_ROUNDS):
-            fit = self.backward(fit)
+            fit = self.backward(self.damped(fit))
             absent = self.absent(fit.structure)
             if not absent:
                 return fit, "every candidate is in the law"
@@ -240,10 +329,10 @@ class Search:
     def _dropped(self, fit: Fit) -> Fit | None:
         """The fit without one of its least certain terms; None if all have to stay."""
         wald = fit.wald
-        for i in np.argsort(wald)[:MOST_TRIED]:
+        for i in sorted(self.removable(fit), key=wald.__getitem__)[:MOST_TRIED]:
             if wald[i] > SURE_WALD * self.penalty:
                 return None
-            smaller = self.without(fit, int(i))
+            smaller = self.without(fit, i)
             if 2 * (fit.value - smaller.value) < self.penalty:
                 return smaller
         return None
@@ -254,7 +343,7 @@ class Search:
         None if none is better. Ties of a nat go to the candidate that is listed first:
         cos q beside q² is nearly q⁴, and enters as often as not.
         """
-        places = range(len(fit.structure.columns))
+        places = self.removable(fit)
         ways = [(i,) for i in places] + [*itertools.combinations(places, 2)]
         fewer = {out: 0.5 * self.penalty * (len(out) - 1) for out in ways}
         pairs = itertools.product(ways, range(len(absent)))

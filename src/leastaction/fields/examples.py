@@ -8,7 +8,7 @@ from leastaction.core.families import declared_units
 from leastaction.core.method import step
 from leastaction.core.recipe import raised
 from leastaction.core.units import check_dimensions
-from leastaction.fields import schemes, spectral
+from leastaction.fields import hermite, schemes, spectral
 from leastaction.fields.ensemble import field_initial_states
 from leastaction.fields.field_system import FieldSystem
 from leastaction.fields.library import density_candidates
@@ -33,6 +33,8 @@ def _check_start(scheme, system: FieldSystem) -> None:
     if scheme.name() == "spectral":
         spectral.check(system)
     else:
+        if scheme.name() == "newmark_hermite":
+            hermite.elements(system)
         schemes.check(scheme.name(), system, first[None], scheme.time_step)
 
 

@@ -63,12 +63,20 @@ def differentiate(
     candidate, ∂/∂(derivative of which order), and point a slope belongs to. ``pooled``
     candidates are left out.
 
+    With the setting `velocities` at ``differences`` u_t is itself such a difference of
+    the displacements, as in the released code, and one more sample at each end is lost.
+
     Paper: for the beam the fastest modes turn by 1.8 rad per sample, and this
     difference loses most of their motion.
     """
     domain, terms = domain_and_library(observations, library)
-    u = observations["u"]
-    mean_path = mean_of_paths(u)[1:-1]
+    u, time = observations["u"], observations["time"].values
+    mean_path = mean_of_paths(u)
+    if settings["velocities"] == "differences":
+        velocity, inner = _central_difference(mean_path, time), slice(2, -2)
+    else:
+        velocity, inner = mean_of_paths(observations["u_t"]), slice(1, -1)
+    at_rates = time[slice(inner.start - 1, inner.stop + 1 or None)]
     parts, labels = [], []
     for points in range(HIGHEST_DERIVATIVE + 1):
         slopes = [
@@ -79,18 +87,15 @@ def differentiate(
             if (slope := sp.diff(terms.terms[i], jet_symbol(terms.field, order))) != 0
         ]
         functions = [slope for *_, slope in slopes]
-        mean = _mean_slopes(functions, terms.field, domain, points, u, mean_path)
+        mean = _mean_slopes(functions, terms.field, domain, points, u, mean_path, inner)
         for (i, order, _), values in zip(slopes, mean, strict=True):
             at = np.arange(0, values.shape[1], terms.strides[i])
             parts.append(values[:, at])
             labels += [(i, order, point) for point in at]
-    velocity = mean_of_paths(observations["u_t"])
-    time = observations["time"].values
-    span = (time[2:] - time[:-2])[:, None]
     term, order, point = (np.array(part) for part in zip(*labels, strict=True))
     return CONTRACTS["nodal_derivatives"].dataset(
         {
-            "acceleration": (velocity[2:] - velocity[:-2]) / span,
+            "acceleration": _central_difference(velocity, at_rates),
             "mean_slope": np.hstack(parts),
             "slope_term": term,
             "slope_order": order,
@@ -98,15 +103,22 @@ def differentiate(
         },
         coords={
             "replicate": observations["replicate"],
-            "time": ("time", time[1:-1], observations["time"].attrs),
+            "time": ("time", time[inner], observations["time"].attrs),
             "node": observations["node"],
         },
         attrs=domain_attributes(terms.field, domain),
     )
 
 
-def _mean_slopes(slopes, field, domain, points, u, mean_path) -> list[np.ndarray]:
-    """Ensemble means of functions of the jet, each of shape (time, point).
+def _central_difference(values: np.ndarray, time: np.ndarray) -> np.ndarray:
+    """Rate of values (time, node) at the inner times."""
+    return (values[2:] - values[:-2]) / (time[2:] - time[:-2])[:, None]
+
+
+def _mean_slopes(
+    slopes, field, domain, points, u, mean_path, inner: slice
+) -> list[np.ndarray]:
+    """Ensemble means of functions of the jet at `inner` times: (time, point) each.
 
     Those that are linear in the field need nothing but its own mean, `mean_path`.
     """
@@ -116,8 +128,9 @@ def _mean_slopes(slopes, field, domain, points, u, mean_path) -> list[np.ndarray
         if not chosen:
             continue
         evaluate = PointEvaluator([slopes[i] for i in chosen], field, domain, points)
-        paths = [mean_path] if linear else (path[1:-1] for path in one_by_one(u))
-        sums, count = evaluate.zeros(len(mean_path)), u.sizes["trajectory"]
+        paths = [mean_path[inner]] if linear else (p[inner] for p in one_by_one(u))
+        sums = evaluate.zeros(len(mean_path[inner]))
+        count = u.sizes["trajectory"]
         for path in paths:
             evaluate.add(sums, path)
         means |= dict(zip(chosen, sums / (1 if linear else count), strict=True))
@@ -176,24 +189,22 @@ def assemble(
 def _equation(slope, weights, labels, acceleration) -> tuple[list[int], np.ndarray]:
     """Candidates that act on one node, and the triangular factor of [θ, target].
 
-    Of candidates whose columns are multiples of each other at all times, such as the
-    linear slopes on both sides, the first is kept.
+    Candidates that are linear in the field have constant columns, multiples of each
+    other. The largest of these is kept: of all solutions that share one constant the
+    one of least norm, as the pseudoinverse of the released code gives it, is nearly
+    that.
     """
     term, _, point = labels
     columns: dict[tuple[int, int], np.ndarray] = {}
     for j in np.flatnonzero(weights):
         key = (int(term[j]), int(point[j]))
         columns[key] = columns.get(key, 0.0) + weights[j] * slope[:, j]
-    constant_seen, slots, kept = False, [], []
-    for (i, _), column in sorted(columns.items(), key=lambda item: item[0]):
-        constant = np.ptp(column) == 0
-        if not column.any() or (constant and constant_seen):
-            continue
-        constant_seen |= constant
-        slots.append(i)
-        kept.append(column)
-    table = np.column_stack([*kept, -2 * acceleration])
-    return slots, np.linalg.qr(table, mode="r")
+    present = sorted(key for key, column in columns.items() if column.any())
+    constant = [key for key in present if np.ptp(columns[key]) == 0]
+    largest = max(constant, key=lambda key: abs(columns[key][0]), default=None)
+    slots = [key for key in present if key not in constant or key == largest]
+    table = np.column_stack([*(columns[key] for key in slots), -2 * acceleration])
+    return [i for i, _ in slots], np.linalg.qr(table, mode="r")
 
 
 def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:

@@ -136,6 +136,14 @@ class Newmark(FieldEnsemble):
     method: Literal["newmark"] = "newmark"
 
 
+class NewmarkHermite(FieldEnsemble):
+    """Newmark's method for a beam of cubic Hermite elements, as in the released code."""
+
+    run = "fields.hermite:newmark"
+
+    method: Literal["newmark_hermite"] = "newmark_hermite"
+
+
 class Spectral(FieldEnsemble):
     """Motion on a periodic line without a random force, spectral in space."""
 
@@ -189,6 +197,11 @@ class NodalCentralDifference(Differentiate):
     uses = ("reference", "lagrangian")
 
     method: Literal["nodal_central_difference"] = "nodal_central_difference"
+    velocities: Literal["measured", "differences"] = Field(
+        "measured",
+        description="differences: velocities are central differences of the "
+        "displacements, as in the released code.",
+    )
 
 
 class ModalMoments(Assemble):

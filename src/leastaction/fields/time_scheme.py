@@ -8,7 +8,12 @@ import xarray as xr
 EXACT, LEAPFROG, UNKNOWN = "exact", "leapfrog", "unknown"
 NEWMARK = "Newmark average acceleration"
 # Time scheme by `simulate.method`.
-SCHEME_OF = {"modal": EXACT, "leapfrog": LEAPFROG, "newmark": NEWMARK}
+SCHEME_OF = {
+    "modal": EXACT,
+    "leapfrog": LEAPFROG,
+    "newmark": NEWMARK,
+    "newmark_hermite": NEWMARK,
+}
 # Dispersion ρ: samples obey Δ²q/dt² = F + (1/12 + ρ) δ²F.
 DISPERSION = {EXACT: 0.0, LEAPFROG: -1 / 12, NEWMARK: 1 / 6}
 # γ₁/γ₀ of overlapping second differences of white forcing.

@@ -41,6 +41,8 @@ TRAINING = {
             x [SI] state
         replicate fit order row:
             y [SI] E dx/dt - B u
+        replicate test row:
+            y_test [SI] E dx/dt - B u at the test samples
         """,
         UNITS,
     ),
@@ -60,7 +62,14 @@ RECORDED = variables(
     UNITS,
     finite=("x", "u", "flow"),
 )
-FLOW = variables("replicate fit order row:\n flow [SI units of each row] E dx/dt")
+FLOW = variables(
+    """
+    replicate fit order row:
+        flow [SI units of each row] E dx/dt
+    replicate test row:
+        flow_test [SI units of each row] E dx/dt at the test samples
+    """
+)
 HYPERPARAMETERS = variables(
     """
     replicate fit process:
@@ -90,6 +99,10 @@ ERRORS = variables(
         transformed_rmse [SI] error of (J - R) z on the test samples, rms
     replicate fit effort:
         effort_rmse [SI] error of z on the test samples, rms
+    replicate fit row:
+        transformed_residual [SI] difference of (J - R) z and the test data, rms
+    replicate fit effort:
+        effort_residual [SI] the same of z, through the inverse of J - R
     replicate fit row:
         coverage [1] share of test samples inside the 95 % band of (J - R) z
         band [SI] posterior standard deviation of (J - R) z, rms

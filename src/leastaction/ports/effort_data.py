@@ -28,9 +28,9 @@ STENCILS = {
 def exact_flow(
     observations: xr.Dataset, settings: Mapping, library: Mapping
 ) -> xr.Dataset:
-    """E ẋ as recorded, at the training samples."""
+    """E ẋ as recorded, at the training and test samples."""
     flow = observations["flow"].sel(scheme=settings["scheme"]).values[0]
-    return flow_data(observations, settings["scheme"], taken(observations, flow))
+    return flow_data(observations, settings["scheme"], flow)
 
 
 def taken(observations: xr.Dataset, values: np.ndarray) -> np.ndarray:
@@ -39,20 +39,34 @@ def taken(observations: xr.Dataset, values: np.ndarray) -> np.ndarray:
     return np.where(index[..., None] < 0, np.nan, values[index])
 
 
-def flow_data(observations: xr.Dataset, scheme: str, flow: np.ndarray) -> xr.Dataset:
-    """Dataset of `flow` (fit, order, row), with the scheme whose path it belongs to."""
+def flow_data(
+    observations: xr.Dataset,
+    scheme: str,
+    flow: np.ndarray,
+    training: np.ndarray | None = None,
+) -> xr.Dataset:
+    """Dataset of `flow` (time, row), with the scheme whose path it belongs to.
+
+    `training` (fit, order, row) stands for it at the training samples.
+    """
+    test = observations["test_index"].values[0]
+    values = {
+        "flow": taken(observations, flow) if training is None else training,
+        "flow_test": flow[test],
+        "scheme": scheme,
+    }
     coords = {name: observations[name].values for name in ("replicate", "row")}
-    return CONTRACTS["flow_data"].dataset({"flow": flow, "scheme": scheme}, coords)
+    return CONTRACTS["flow_data"].dataset(values, coords)
 
 
 def finite_difference(
     observations: xr.Dataset, settings: Mapping, library: Mapping
 ) -> xr.Dataset:
-    """E ẋ by differences of the recorded states, at the training samples."""
+    """E ẋ by differences of the recorded states, at training and test samples."""
     x = observations["x"].sel(scheme=settings["scheme"]).values[0]
     rates = difference(x, time_step(observations), settings["stencil"])
     flow = rates @ observations["flow_matrix"].values.T
-    return flow_data(observations, settings["scheme"], taken(observations, flow))
+    return flow_data(observations, settings["scheme"], flow)
 
 
 def difference(values: np.ndarray, step: float, stencil: str) -> np.ndarray:
@@ -73,15 +87,17 @@ def effort_targets(
     settings: Mapping,
     library: Mapping,
 ) -> xr.Dataset:
-    """Training sets of x and y, with what is known of the system: E, J, R, B and g."""
+    """Training and test sets, with what is known of the system: E, J, R, B and g."""
     scheme = str(derivatives["scheme"].values)
     x = observations["x"].sel(scheme=scheme).values[0]
     given = observations["u"].values[0] @ observations["port_matrix"].values.T
+    test = observations["test_index"].values[0]
     known = observations[[*MATRICES, "training_index"]]
     known = known.drop_vars(["time", "scheme"], errors="ignore")
     values = {
         "x": taken(observations, x),
         "y": derivatives["flow"].values[0] - taken(observations, given),
+        "y_test": derivatives["flow_test"].values[0] - given[test],
         "scheme": scheme,
     }
     return known.assign(CONTRACTS["effort_data"].dataset(values)).assign_coords(

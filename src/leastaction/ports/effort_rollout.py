@@ -70,8 +70,13 @@ def validate(
 
 
 def _learning_curves(fits: Sequence[PortModel], system, points) -> xr.Dataset:
-    """Errors on the test samples by fit, and the share inside the posterior bands."""
+    """Errors on the test samples by fit, and the share inside the posterior bands.
+
+    Against the true efforts, and against the derivative data of the test samples.
+    """
     efforts, a = system.dae.efforts(points), system.dae.transformation
+    data = fits[0].dataset["y_test"].values[0]
+    of_data = data @ np.linalg.pinv(a).T
     found: dict[str, list] = {name: [] for name in ERRORS}
     for fit in fits:
         error = fit.efforts(points) - efforts
@@ -81,6 +86,9 @@ def _learning_curves(fits: Sequence[PortModel], system, points) -> xr.Dataset:
         inside = np.abs(error @ a.T) <= NORMAL_QUANTILE * band
         found["transformed_rmse"].append(_rms(error @ a.T))
         found["effort_rmse"].append(_rms(error))
+        estimate = error + efforts
+        found["transformed_residual"].append(_rms(estimate @ a.T - data))
+        found["effort_residual"].append(_rms(estimate - of_data))
         found["coverage"].append(inside.mean(axis=0))
         found["band"].append(_rms(band))
         found["target_rmse"].append(_rms(targets - system.dae.efforts(own) @ a.T))

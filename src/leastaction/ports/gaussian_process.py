@@ -2,9 +2,12 @@
 
 Zaspel and Günther (2024), sections 2.3, 4.3 and 4.6: one process per state, on all
 samples or on those of a training set alone. The samples are y_i = f(t_i) + ε_i with the
-kernel s² exp(−τ²/2ℓ²) and noise of variance s² n; ℓ and n have the largest marginal
-likelihood (Rasmussen and Williams 2006, section 5.4), s² follows in closed form. The
-derivative of the posterior mean is
+kernel s² exp(−τ²/2ℓ²) and noise of variance s² n ≥ σ²_min; ℓ and n have the largest
+marginal likelihood (Rasmussen and Williams 2006, section 5.4), and with K = k/s² + n I
+
+.. math::  s^2 = \\max(y^T K^{-1} y / N,\\; σ^2_{min} / n) .
+
+The derivative of the posterior mean is
 
 .. math::  \\dot f(t) = \\sum_j k'(t - t_j)\\, α_j , \\qquad α = (K + n I)^{-1} y .
 
@@ -23,12 +26,10 @@ from scipy.linalg import matmul_toeplitz
 from scipy.optimize import minimize
 
 from leastaction.core.contracts import time_step
-from leastaction.ports.effort_data import flow_data, taken
+from leastaction.ports.effort_data import flow_data
 
 # A scan says where the search begins: ratios n up to the largest one, length scales
 # over the range of the times, samples of a record.
-# Paper: the software that the authors name has the least n = 1e-4 by default, which
-# smooths a slow motion by more than the error of its time discretisation.
 NOISE_RATIO_RANGE = 1e-9, 1e2
 LENGTH_SCALES_OF_SCAN = np.geomspace(3e-3, 3.0, 40)
 NOISE_RATIOS_OF_SCAN = 60
@@ -41,34 +42,45 @@ LOG_TOLERANCE, LIKELIHOOD_TOLERANCE, MOST_EVALUATIONS = 1e-2, 0.1, 120
 def differentiate(
     observations: xr.Dataset, settings: Mapping, library: Mapping
 ) -> xr.Dataset:
-    """E ẋ at the training samples, learned from all samples or from each set alone."""
+    """E ẋ at training and test samples, learned from all samples.
+
+    That of the training samples is learned from each set alone, if `samples` says so.
+    """
     x = observations["x"].sel(scheme=settings["scheme"]).values[0]
     flow_matrix = observations["flow_matrix"].values
     states = np.flatnonzero(flow_matrix.any(axis=0))
-    index = observations["training_index"].values[0]
-    if settings["samples"] == "all":
-        rates = np.zeros_like(x)
-        for i in states:
-            rates[:, i] = _on_grid(x[:, i].tobytes(), time_step(observations))
-        found = taken(observations, rates)
-    else:
+    least = settings["least_noise"]
+    rates = np.zeros_like(x)
+    for i in states:
+        path = x[:, i].tobytes()
+        rates[:, i] = _on_grid(path, time_step(observations), least)
+    training = None
+    if settings["samples"] == "training":
+        index = observations["training_index"].values[0]
         time = observations["time"].values
         found = np.where(index[..., None] < 0, np.nan, np.zeros(x.shape[1]))
         for fit, chosen in enumerate(index):
             own = chosen[chosen >= 0]
             for i in states:
-                found[fit, : own.size, i] = derivative_on_subset(time[own], x[own, i])
-    return flow_data(observations, settings["scheme"], found @ flow_matrix.T)
+                slope = derivative_on_subset(time[own], x[own, i], least)
+                found[fit, : own.size, i] = slope
+        training = found @ flow_matrix.T
+    return flow_data(observations, settings["scheme"], rates @ flow_matrix.T, training)
 
 
 @lru_cache(maxsize=16)
-def _on_grid(values: bytes, step: float) -> np.ndarray:
+def _on_grid(values: bytes, step: float, least_noise: float) -> np.ndarray:
     """Derivative of a path, once for all replicates, which share it."""
-    return derivative_on_grid(np.frombuffer(values), step)
+    return derivative_on_grid(np.frombuffer(values), step, least_noise)
 
 
-def derivative_on_grid(values: np.ndarray, time_step: float) -> np.ndarray:
-    """Derivative of at least three samples on a uniform grid, shape (time,)."""
+def derivative_on_grid(
+    values: np.ndarray, time_step: float, least_noise: float = 0.0
+) -> np.ndarray:
+    """Derivative of at least three samples on a uniform grid, shape (time,).
+
+    The variance of the noise is at least `least_noise`, in squared units of the values.
+    """
     values = np.asarray(values, dtype=float)
     if values.ndim != 1 or len(values) < 3:
         raise ValueError(
@@ -88,14 +100,19 @@ def derivative_on_grid(values: np.ndarray, time_step: float) -> np.ndarray:
         column[0] += ratio
         return levinson(column, centred)
 
-    start = _scan(lag[::every], centred[::every])
-    length_scale, weights = _most_likely(solved, start, len(values))
+    start = _scan(lag[::every], centred[::every], least_noise)
+    length_scale, weights = _most_likely(solved, start, len(values), least_noise)
     slope = _slope(lag, length_scale)
     return matmul_toeplitz((slope, -slope), weights)
 
 
-def derivative_on_subset(time: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Derivative at samples of any times, in any order, shape (sample,)."""
+def derivative_on_subset(
+    time: np.ndarray, values: np.ndarray, least_noise: float = 0.0
+) -> np.ndarray:
+    """Derivative at samples of any times, in any order, shape (sample,).
+
+    `least_noise` as for :func:`derivative_on_grid`.
+    """
     time, values = np.asarray(time, dtype=float), np.asarray(values, dtype=float)
     if time.ndim != 1 or time.shape != values.shape:
         raise ValueError(f"time has shape {time.shape}, values have {values.shape}")
@@ -113,7 +130,8 @@ def derivative_on_subset(time: np.ndarray, values: np.ndarray) -> np.ndarray:
         e, rotated = np.maximum(e, 0.0) + ratio, q.T @ centred
         return q @ (rotated / e), (rotated**2 / e).sum(), np.log(e).sum()
 
-    length_scale, weights = _most_likely(solved, _scan(time, centred), len(values))
+    start = _scan(time, centred, least_noise)
+    length_scale, weights = _most_likely(solved, start, len(values), least_noise)
     return _slope(lag, length_scale) @ weights
 
 
@@ -158,7 +176,13 @@ def levinson(column, right):
     return solution, np.dot(right, solution), log_determinant
 
 
-def _scan(time: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _negative_log_likelihood(square, log_determinant, size, ratio, least_noise):
+    """−log p of the best s² up to a constant; `square` is yᵀ K⁻¹ y."""
+    variance = np.maximum(square / size, least_noise / ratio)
+    return 0.5 * (size * np.log(variance) + square / variance + log_determinant)
+
+
+def _scan(time: np.ndarray, values: np.ndarray, least_noise: float) -> np.ndarray:
     """Best log ℓ and log n on a grid: one eigen-decomposition per ℓ."""
     square = (time[:, None] - time) ** 2
     ratios = np.geomspace(*NOISE_RATIO_RANGE, NOISE_RATIOS_OF_SCAN)
@@ -167,14 +191,16 @@ def _scan(time: np.ndarray, values: np.ndarray) -> np.ndarray:
         e, q = np.linalg.eigh(np.exp(-0.5 * square / length_scale**2))
         spectrum = np.maximum(e, 0.0) + ratios[:, None]
         squares = ((q.T @ values) ** 2 / spectrum).sum(axis=1)
-        fits = 0.5 * (len(time) * np.log(squares) + np.log(spectrum).sum(axis=1))
+        fits = _negative_log_likelihood(
+            squares, np.log(spectrum).sum(axis=1), len(time), ratios, least_noise
+        )
         if fits.min() < best:
             best, found = fits.min(), (length_scale, ratios[fits.argmin()])
     return np.log(found)
 
 
 def _most_likely(
-    solved: Callable, start: np.ndarray, size: int
+    solved: Callable, start: np.ndarray, size: int, least_noise: float
 ) -> tuple[float, np.ndarray]:
     """ℓ of the largest likelihood near a start, and α.
 
@@ -183,10 +209,13 @@ def _most_likely(
     """
 
     def negative_log_likelihood(logs: np.ndarray) -> float:
-        _, square, log_determinant = solved(*np.exp(logs))
+        length_scale, ratio = np.exp(logs)
+        _, square, log_determinant = solved(length_scale, ratio)
         if not square > 0:
             return np.inf
-        return 0.5 * (size * np.log(square / size) + log_determinant)
+        return _negative_log_likelihood(
+            square, log_determinant, size, ratio, least_noise
+        )
 
     found = minimize(
         negative_log_likelihood,

@@ -201,6 +201,13 @@ class GaussianProcess(Flow):
     samples: Literal["all", "training"] = Field(
         "all", description="Samples that the derivative is learned from."
     )
+    # Paper: prints no bound; this one is the default of the software that it names.
+    least_noise: Number = Field(
+        1e-4,
+        ge=0,
+        description="Least variance of the noise, in squared units of the state; it "
+        "smooths a slow motion by more than the error of its time discretisation.",
+    )
 
 
 class EffortTargets(Assemble):

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import sympy as sp
@@ -11,6 +12,7 @@ from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.library import Library
 from leastaction.trajectories.library_equations import library_equations
 from leastaction.trajectories.variational_equations import (
+    WIDTH,
     VariationalEquations,
     variational_equations,
 )
@@ -67,21 +69,19 @@ def sliding_equations(
     width = one_two_five(share * float(rms))
     of_l = columns[columns < len(terms.terms)]
     of_d = columns[columns >= len(terms.terms)] - len(terms.terms)
-    return (
-        variational_equations(
-            [terms.terms[i] for i in of_l],
-            terms.coordinates,
-            [smooth_friction(terms.dissipation[i], width) for i in of_d],
-        ),
-        width,
+    equations = variational_equations(
+        [terms.terms[i] for i in of_l],
+        terms.coordinates,
+        [smooth_friction(terms.dissipation[i], WIDTH) for i in of_d],
     )
+    return replace(equations, width=width), width
 
 
-def smooth_friction(term: sp.Expr, width: float) -> sp.Expr:
+def smooth_friction(term: sp.Expr, width: float | sp.Symbol) -> sp.Expr:
     """|v|, also in an exponential, as √(v² + w²); other terms as they are."""
     if not isinstance(term, sp.Abs) and not term.has(sp.exp):
         return term
-    return term.replace(sp.Abs, lambda v: sp.sqrt(v**2 + sp.Float(width) ** 2))
+    return term.replace(sp.Abs, lambda v: sp.sqrt(v**2 + sp.sympify(width) ** 2))
 
 
 def one_two_five(value: float) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from leastaction.recordings.bandwidth_spline import difference_noise, spectrum
 from leastaction.recordings.columns import rough_sensors
 from leastaction.recordings.error import RecordingError
-from leastaction.recordings.excitation import refuse_excitation
+from leastaction.recordings.excitation import unrecorded_force
 from leastaction.recordings.one_way import refuse_one_way
 from leastaction.recordings.splitting import Clock, Trajectory
 
@@ -179,11 +179,6 @@ def refuse(
     _refuse_dead_input(file, list(settings["import"]["coordinates"]), channels, series)
     if random and "saturation" not in accepted:
         _refuse_saturation(file, kept, series["q"], channels, clock)
-    smooth = [name not in rough for name in channels["q"]]
-    if not channels["input"] and "excitation" not in accepted and any(smooth):
-        motion = [q[:, smooth] for q in series["q"]]
-        angles = [c.angle for name, c in channels["q"].items() if name not in rough]
-        refuse_excitation(file, motion, clock.step, random, angles)
 
 
 def _refuse_dead_input(file, names, channels, series):
@@ -336,6 +331,12 @@ def warnings_of(
             clock,
             settings["excitation"] == "random",
         )
+    told = "excitation" in settings["accept"] or settings["excitation"] == "random"
+    smooth = [name not in rough for name in channels["q"]]
+    if not channels["input"] and not told and any(smooth):
+        motion = [q[:, smooth] for q in series["q"]]
+        seen = [c.angle for name, c in channels["q"].items() if name not in rough]
+        texts += filter(None, [unrecorded_force(motion, clock.step, seen)])
     learned = [q for q, h in zip(series["q"], held, strict=True) if not h]
     scale = np.concatenate(learned).std(axis=0)
     angles = [c.angle for c in channels["q"].values()]

@@ -17,6 +17,7 @@ from leastaction.recordings.learn import angle_by_name
 from leastaction.recordings.tables import Table, open_table
 
 READING = {"format": "auto", "separator": None, "skip_lines": 0, "columns": []}
+MOST_ROWS_DESCRIBED = 200_000
 # Share of the steps of a clock that go forward, and their scatter over their mean.
 LEAST_FORWARD, LARGEST_SCATTER = 0.9, 0.5
 # Steps of this many median steps are gaps.
@@ -147,9 +148,9 @@ def describe(source: Any, **reading: Any) -> Description:
 
 
 def _first_rows(table: Table) -> dict[str, np.ndarray]:
-    """Columns of the first piece; numbers where all cells are numbers."""
-    _, piece = next(iter(table.pieces(table.columns)))
-    return {name: np.asarray(piece[name]) for name in table.columns}
+    """Columns of the first rows; numbers where all cells are numbers."""
+    piece = table.rows(table.columns, {}, MOST_ROWS_DESCRIBED)
+    return {name: piece[name].to_numpy() for name in table.columns}
 
 
 def _is_number(values: np.ndarray) -> bool:

@@ -30,7 +30,7 @@ from leastaction.recordings.spikes import replace_spikes
 from leastaction.recordings.splitting import (
     LEAST_ROWS,
     Clock,
-    Splitter,
+    Recorded,
     Trajectory,
     fill_inputs,
     read_trajectories,
@@ -81,7 +81,8 @@ def _measurements(settings: Mapping) -> xr.Dataset:
     columns = [*smooth, *measured["input"].values()]
     factor = time_factor(given["time"]["unit"])
     read = read_trajectories(given["files"], given, raw_columns(columns), factor)
-    trajectories, texts = read.done, fill_inputs(read)
+    texts = fill_inputs(read)
+    trajectories = read.done
     used = sum(len(t.time) for t in trajectories)
     clean = smooth_sources(smooth)
     raw = {k: c.name for k, c in enumerate(raw_columns(columns)) if c.name in clean}
@@ -123,7 +124,7 @@ def _replaced(trajectories: Sequence, names: Mapping[int, str]) -> dict[str, int
     return dict(zip(names.values(), counts, strict=True))
 
 
-def _told(read: Splitter, used: int, sampled, replaced: Mapping, turned: int) -> list:
+def _told(read: Recorded, used: int, sampled, replaced: Mapping, turned: int) -> list:
     """What was cut, left out, replaced and unwrapped, a sentence each."""
     texts = []
     short = len(read.done) - len(sampled)
@@ -134,8 +135,6 @@ def _told(read: Splitter, used: int, sampled, replaced: Mapping, turned: int) ->
         )
     if short:
         texts.append(f"{short} stretches below {LEAST_ROWS} rows are left out")
-    if used < read.rows:
-        texts.append(f"of {read.rows} rows {used} are used, in evenly spaced stretches")
     texts += [
         f"{count} samples of column {name!r} ({100 * count / used:.2g} %) stand "
         "out of their neighbours; they were replaced by what these expect"

@@ -15,6 +15,7 @@ from leastaction.core.library import Comparison
 from leastaction.core.model import IdentifiedModel, rounded
 from leastaction.core.system import System
 from leastaction.recordings.conserved import conserved
+from leastaction.recordings.excitation import UNRECORDED
 from leastaction.recordings.inputs import OPPOSED
 from leastaction.recordings.physical_parameters import physical_parameters
 from leastaction.recordings.remarks import (
@@ -25,8 +26,9 @@ from leastaction.recordings.remarks import (
 )
 from leastaction.recordings.shaken_remarks import (
     doubts,
-    memory,
+    is_astray,
     of_inputs,
+    random_force,
     sensor_noise,
 )
 from leastaction.recordings.units_of_terms import coefficient_units
@@ -97,7 +99,7 @@ class Law(IdentifiedModel):
     def verdict(self) -> str:
         """``found``, ``found, with reservations`` or ``no law found``."""
         if self.rollout is None:
-            lost = self.not_identifiable
+            lost = self.not_identifiable or is_astray(self.dataset)
             lost = lost or float(self.dataset["remaining"]) > LARGEST_REMAINING
         else:
             lost = self._is_forceless or is_lost(self.model, self.rollout)
@@ -107,7 +109,9 @@ class Law(IdentifiedModel):
     def reservations(self) -> list[str]:
         """Why the law is not simply `found`, one sentence each."""
         if self.rollout is not None:
-            texts = reservations(self.model, self.rollout)
+            told = json.loads(self.observations.attrs.get("warnings", "[]"))
+            texts = [text for text in told if text.startswith(UNRECORDED)]
+            texts += reservations(self.model, self.rollout)
             return [FORCELESS, *texts] if self._is_forceless else texts
         texts = doubts(self.dataset)
         return [OPPOSED, *texts] if self._is_opposed else texts
@@ -325,7 +329,7 @@ class Law(IdentifiedModel):
             return [
                 *lines,
                 f"Sensor noise: {sensor_noise(self.dataset)}. "
-                f"{memory(self.dataset)}`Wdot` is white noise of strength one. "
+                f"{random_force(self.dataset)}`Wdot` is white noise of strength one. "
                 f"{scale} The search ended "
                 f"because {self.dataset['search_stop'].item()}.",
                 *_modes(self.modes),

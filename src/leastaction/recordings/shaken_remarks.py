@@ -5,13 +5,15 @@ import xarray as xr
 
 from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.model import rounded
+from leastaction.ensembles.innovations_estimate import LEAST_P_VALUE
 from leastaction.ensembles.sensor_records import stated, stated_lags
 from leastaction.recordings.inputs import GAIN, UNKNOWN
 from leastaction.recordings.remarks import FOUND_OF_INPUTS, lagging
 
-# Below this p-value innovations are not white.
-LEAST_P_VALUE = 1e-3
-# The same of an absent candidate, below which it is undecided.
+# Size of the motion of a law over that recorded, and its inverse, beyond which it is
+# none.
+LARGEST_RATIO = 10.0
+# P-value of an absent candidate, below which it is undecided.
 LEAST_P_OF_ABSENT_TERM = 0.02
 # Likelihood ratio, or score, above which a force is no white noise.
 RATIO_OF_COLOUR = 10.0
@@ -26,9 +28,24 @@ LARGEST_KURTOSIS = 0.5
 LARGEST_DISAGREEMENT = 5.0
 
 
+def is_astray(model: xr.Dataset) -> bool:
+    """Whether the motion of a law under its own random force is not that recorded.
+
+    It diverges, or differs by a power of ten; that of right laws, over few relaxation
+    times, by a factor of two.
+    """
+    size = float(model["simulated_size"])
+    return not (np.isnan(size) or 1 / LARGEST_RATIO < size < LARGEST_RATIO)
+
+
 def doubts(model: xr.Dataset) -> list[str]:
     """Reservations about the law of a randomly excited motion."""
     texts = []
+    if is_astray(model):
+        texts.append(
+            "under its own random force the law moves "
+            f"{float(model['simulated_size']):.2g} times as far as what was recorded"
+        )
     lost = str(model["identifiability"].item())
     if lost:
         texts.append(
@@ -74,8 +91,10 @@ def doubts(model: xr.Dataset) -> list[str]:
         )
     if float(model["whiteness_p_value"]) < LEAST_P_VALUE:
         texts.append(
-            f"innovations are not white (p = {float(model['whiteness_p_value']):.1g}): "
-            "a mode, a force with a memory, or a tone is missing in the model"
+            f"innovations are not white (p = {float(model['whiteness_p_value']):.1g}, "
+            f"{100 * float(model['predicted_share']):.2g} % of their power follows "
+            "from those before): a mode, a force with a memory, or a tone is missing "
+            "in the model"
         )
     if float(model["line_p_value"]) < LEAST_P_VALUE:
         frequency = float(model["line_frequency"])
@@ -126,14 +145,31 @@ def of_inputs(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
     return texts
 
 
-def memory(model: xr.Dataset) -> str:
-    """Correlation time of a random force that is not white, with its interval."""
-    value = float(model["correlation_time_estimate"])
-    if not value:
-        return ""
-    error = NORMAL_QUANTILE * float(model["correlation_time_std"])
-    number, width = rounded(value, error)
-    return f"The random force has a memory of {number} ± {width} s. "
+def random_force(model: xr.Dataset) -> str:
+    """Level of the random force by coordinate, white or with a memory, or its bound."""
+    texts, acts = [], False
+    for name, value, error, bound in zip(
+        model["dof"].values,
+        model["volatility_estimate"].values,
+        model["volatility_std"].values,
+        model["force_bound"].values,
+        strict=True,
+    ):
+        if np.isnan(bound):
+            number, width = rounded(float(value), NORMAL_QUANTILE * float(error))
+            texts.append(f"{number} ± {width} on {name}")
+            acts = True
+        else:
+            texts.append(f"none above {float(bound):.2g} on {name} (95 %)")
+    text, time = f"Random force: {', '.join(texts)}", 0.0
+    if acts:
+        time = float(model["correlation_time_estimate"])
+        text += "; it is white. " if not time else ""
+    if time:
+        error = NORMAL_QUANTILE * float(model["correlation_time_std"])
+        number, width = rounded(time, error)
+        text += f"; it has a memory of {number} ± {width} s. "
+    return text if acts else text + ". "
 
 
 def sensor_noise(model: xr.Dataset) -> str:

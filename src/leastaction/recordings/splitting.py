@@ -1,19 +1,23 @@
 """Rows of tables as trajectories: numbers checked, time checked, gaps found."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 
 from leastaction.recordings.columns import uses_of
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.inputs import between, is_held
-from leastaction.recordings.tables import open_table
+from leastaction.recordings.tables import MOST_ROWS, OUTER, TOO_LONG, open_table
 
-# Rows of one trajectory, and of all that are kept: a longer recording is cut, and of
-# its stretches every second, fourth, ... is kept.
+# Beyond it the sixth power of a number, which candidates have, is infinite.
+LARGEST_NUMBER = 1e50
+# Rows of one trajectory: a longer one is cut.
 MOST_ROWS_OF_TRAJECTORY = 1 << 17
-MOST_ROWS = 1 << 22
+# An import takes 2 ms for each.
+MOST_TRAJECTORIES = 10_000
 # Deviation of a clock from a straight line that counts as rounding of its digits.
 ROUNDING_OF_LAST_DIGIT = 0.55
 # Relative deviation below which times are taken for uniform in any case.
@@ -42,164 +46,112 @@ class Trajectory:
 
 
 @dataclass
-class Splitter:
-    """Collects rows, piece by piece, into trajectories; memory is bounded."""
+class Recorded:
+    """Trajectories of all files, in their order, as their clocks cut them."""
 
     names: Sequence[str]  # columns of numbers, for messages
-    sparse: np.ndarray  # which of them may have empty cells: inputs
+    sparse: np.ndarray  # which of them may be recorded less often: inputs
     gap: float  # a step of this many median steps begins a new trajectory
-    labelled: bool  # whether a column tells them apart, or time that starts again
     done: list[Trajectory] = field(default_factory=list)
     gaps: int = 0
     rows: int = 0
-    _open: list[tuple] = field(default_factory=list)
-    _label: str = "0"
-    _source: str = ""
-    _step: float = 0.0
-    _stride: int = 1
-    _closed: int = 0
-    _kept: int = 0
 
-    def add(self, path, line: int, labels, time: np.ndarray, values: np.ndarray):
-        """Rows of one piece, from `line` on; trajectories may begin within it."""
-        _check_numbers(path, line, self, time, values)
+    def add(self, path: str, frame, time: np.ndarray, values: np.ndarray, labels):
+        """Rows of one file; `labels` tell trajectories apart, or time that restarts.
+
+        Raises
+        ------
+        RecordingError
+            If there are more rows or trajectories than can be used, or time goes back.
+        """
         self.rows += len(time)
-        text = None if labels is None else labels.astype(str)
-        edges = [0, len(time)]
-        if text is not None:
-            edges[1:1] = list(np.flatnonzero(text[1:] != text[:-1]) + 1)
-        for start, stop in zip(edges[:-1], edges[1:], strict=True):
-            label = str(len(self.done)) if text is None else str(text[start])
-            if text is not None and self._open and label != self._label:
-                self.end()
-            if not self._open:
-                self._label = label
-            self._run(path, line + start, time[start:stop], values[start:stop])
+        if self.rows > MOST_ROWS:
+            raise RecordingError(path, f"there are over {MOST_ROWS} rows", *TOO_LONG)
+        runs = [0, len(time)]
+        if labels is not None:
+            codes = pd.factorize(labels, use_na_sentinel=False)[0]
+            runs[1:1] = list(np.flatnonzero(np.diff(codes)) + 1)
+        _refuse_many(path, len(runs) - 1)
+        lines = frame.index.to_numpy()
+        for start, stop in pairwise(runs):
+            label = None if labels is None else str(labels.iloc[start])
+            rows = slice(start, stop)
+            self._run(path, lines[rows], time[rows], values[rows], label)
 
-    def _run(self, path, line: int, time, values) -> None:
-        """Rows with one label: cut at gaps and where time starts again."""
-        before = self._open[-1][0][-1] if self._open else np.nan
-        steps = np.diff(time, prepend=before)
-        if not self._step and (steps > 0).any():
-            self._step = float(np.median(steps[steps > 0]))
-        start = 0
-        begin = self._open[0][0][0] if self._open else time[0]
-        for i in np.flatnonzero(~(steps > 0) | (steps > self.gap * self._step)):
-            if np.isnan(steps[i]):
-                continue
-            restarted = not self.labelled and time[i] <= begin + self._step
-            if steps[i] <= 0 and not restarted:
-                _refuse_time(path, line + i, time[i], time[i] - steps[i])
+    def _run(self, path: str, lines, time, values, label: str | None) -> None:
+        """Rows of one clock: cut at gaps and where time starts again."""
+        steps = np.diff(time)
+        step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 0.0
+        start, breaks = 0, np.flatnonzero(~(steps > 0) | (steps > self.gap * step)) + 1
+        _refuse_many(path, len(self.done) + len(breaks))
+        for i in breaks:
+            restarted = label is None and time[i] <= time[start] + step
+            if steps[i - 1] <= 0 and not restarted:
+                _refuse_time(path, lines[i], time[i], time[i - 1])
             self.gaps += not restarted
-            self._append(path, line + start, time[start:i], values[start:i])
-            label = self._label
-            self.close()
-            self._label = label if self.labelled else str(self._closed)
-            start, begin = i, time[i]
-        self._append(path, line + start, time[start:], values[start:])
+            self._append(path, lines, time, values, label, slice(start, i))
+            start = i
+        self._append(path, lines, time, values, label, slice(start, len(time)))
 
-    def _append(self, path, line, time, values) -> None:
-        while len(time):
-            room = MOST_ROWS_OF_TRAJECTORY - sum(len(part[0]) for part in self._open)
-            if not self._open:
-                self._source = f"{path}, line {line}"
-            self._open.append((time[:room], values[:room]))
-            if len(time) < room:
-                return
-            time, values, line = time[room:], values[room:], line + room
-            label = self._label
-            self.close()
-            self._label = label
-
-    def end(self) -> None:
-        """End the present trajectory; the next may have another clock."""
-        self.close()
-        self._step = 0.0
-
-    def close(self) -> None:
-        """End the present trajectory; of very many, every second one is dropped."""
-        if not self._open:
-            return
-        time, values = (np.concatenate(part) for part in zip(*self._open, strict=True))
-        self._open = []
-        if self._closed % self._stride == 0:
-            self.done.append(Trajectory(self._label, time, values, self._source))
-            self._kept += len(time)
-        self._closed += 1
-        while self._kept > MOST_ROWS and len(self.done) > 1:
-            self.done = self.done[::2]
-            self._kept = sum(len(t.time) for t in self.done)
-            self._stride *= 2
+    def _append(self, path, lines, time, values, label, rows: slice) -> None:
+        """One trajectory, cut where it is too long."""
+        label = str(len(self.done)) if label is None else label
+        for start in range(rows.start, rows.stop, MOST_ROWS_OF_TRAJECTORY):
+            part = slice(start, min(start + MOST_ROWS_OF_TRAJECTORY, rows.stop))
+            self.done.append(
+                Trajectory(
+                    label, time[part], values[part], f"{path}, line {lines[start]}"
+                )
+            )
 
 
 def read_trajectories(
     paths: Sequence, settings: Mapping, columns, factor: float
-) -> Splitter:
+) -> Recorded:
     """Trajectories of all files, in their order.
 
     `settings` is the section `import`; `columns` are those of numbers, in the order of
     the values; `factor` is a unit of time in s.
     """
-    time_column, labels = settings["time"].get("column"), settings.get("trajectory")
+    clock, labels = settings["time"].get("column"), settings.get("trajectory")
     names = [c.name for c in columns]
     uses = uses_of(columns, settings)
     sparse = np.array([c.use.startswith("import.inputs.") for c in columns])
-    splitter = Splitter(names, sparse, settings["gap"], bool(labels))
+    read = Recorded(names, sparse, settings["gap"])
     for path in paths:
         table = open_table(path, settings)
         table.check_columns(uses)
-        count = 0
-        for line, piece in table.pieces(list(uses)):
-            numbers = {n: _numbers(table.path, line, n, piece[n]) for n in {*names}}
-            values = np.stack([c.convert(numbers[c.name]) for c in columns], axis=1)
-            if time_column:
-                cells = piece[time_column]
-                time = factor * _numbers(table.path, line, time_column, cells)
-            else:
-                time = (count + np.arange(len(values))) / settings["time"]["rate"]
-            count += len(values)
-            label = piece.get("trajectory of the file")
-            label = piece[labels] if labels else label
-            splitter.add(table.path, line, label, time, values)
-        splitter.end()
-    if not splitter.done:
+        numbers = [*names, clock] if clock else names
+        frame = table.read(dict.fromkeys(numbers), [labels] if labels else [])
+        values = np.stack([c.convert(frame[c.name].to_numpy()) for c in columns], 1)
+        time = np.arange(len(values)) / settings["time"].get("rate", 1.0)
+        if clock:
+            time = factor * frame[clock].to_numpy()
+        if not len(frame):
+            continue
+        _check_numbers(table.path, frame, read, time, values)
+        _refuse_size(table.path, names, values)
+        read.add(table.path, frame, time, values, frame.get(labels or OUTER))
+    if not read.done:
         raise RecordingError(
             str(table.path), "there is no row", "a table of samples", "Export it again"
         )
-    return splitter
+    return read
 
 
-def _numbers(path, line: int, name: str, cells: np.ndarray) -> np.ndarray:
-    """Cells as numbers; the first that is none is named."""
-    if cells.dtype.kind in "fiu":
-        return cells.astype(float)
-    found = np.empty(len(cells))
-    for i, cell in enumerate(cells):
-        try:
-            found[i] = float(str(cell))  # neither true nor complex
-        except (TypeError, ValueError):
-            raise RecordingError(
-                f"{path}, line {line + i}, column {name!r}",
-                f"{str(cell)!r} stands there",
-                "a number",
-                "Repair the cell; lines of units are left out by `skip_lines`, "
-                "remarks by a leading #",
-            ) from None
-    return found
+def fill_inputs(read: Recorded) -> list[str]:
+    """Fill empty cells of inputs; rows without a motion are left out, or are gaps.
 
-
-def fill_inputs(read: Splitter) -> list[str]:
-    """Fill empty cells of inputs that were recorded at other times than the motion.
-
-    In place, as :func:`leastaction.recordings.inputs.between` their samples; a sentence
-    for each such input comes back. Rows of inputs alone are left out then.
+    Inputs that were recorded at other times than the motion are taken between their
+    samples, :func:`leastaction.recordings.inputs.between`, in place; a sentence for
+    each such input comes back, and one for samples of the motion that are missing.
 
     Raises
     ------
     RecordingError
-        If cells are empty for so long that a trajectory would have ended there.
+        If an input is empty for so long that a trajectory would have ended there.
     """
-    texts = []
+    texts = _lost(read)
     for place in np.flatnonzero(read.sparse):
         name, known = read.names[place], []
         for t in read.done:
@@ -217,15 +169,45 @@ def fill_inputs(read: Splitter) -> list[str]:
                 f"column {name!r} is empty in {100 - 100 * share:.3g} % of the rows; "
                 "there it is interpolated, or held if most of its numbers repeat"
             )
-    for t in read.done:
-        there = _moving(t, read)
-        t.time, t.values = t.time[there], t.values[there]
-        read.rows -= int((~there).sum())
+    parts = [p for t in read.done for p in _between_gaps(t, _moving(t, read), read.gap)]
+    if not parts:
+        raise RecordingError(
+            read.done[0].source,
+            "no row has a number in every column of the motion",
+            "coordinates that are recorded at the same times",
+            "Interpolate one of them knowingly, or leave it out",
+        )
+    read.gaps += len(parts) - len(read.done)
+    read.done = parts
     return texts
 
 
-def _moving(t: Trajectory, read: Splitter) -> np.ndarray:
-    """Rows that hold more than inputs."""
+def _lost(read: Recorded) -> list[str]:
+    """A sentence if samples of the motion are missing, rows of inputs set aside."""
+    empty = [np.isnan(t.values) for t in read.done]
+    alone = [e[:, ~read.sparse].all(axis=1) & ~e.all(axis=1) for e in empty]
+    lost = [
+        e[:, ~read.sparse].any(axis=1) & ~a for e, a in zip(empty, alone, strict=True)
+    ]
+    count = sum(int(x.sum()) for x in lost)
+    read.rows -= sum(int(a.sum()) for a in alone)
+    text = f"in {count} rows a cell of the motion is empty: they count as missing"
+    return [text] if count else []
+
+
+def _between_gaps(t: Trajectory, chosen: np.ndarray, gap: float) -> list[Trajectory]:
+    """The chosen rows of a trajectory, cut where these are far apart."""
+    if chosen.all():
+        return [t]
+    time, values = t.time[chosen], t.values[chosen]
+    steps = np.diff(time)
+    edges = np.flatnonzero(steps > gap * np.median(steps)) + 1 if len(steps) else []
+    parts = zip(np.split(time, edges), np.split(values, edges), strict=True)
+    return [replace(t, time=a, values=b) for a, b in parts if len(a)]
+
+
+def _moving(t: Trajectory, read: Recorded) -> np.ndarray:
+    """Rows that have every number of the motion."""
     return ~np.isnan(t.values[:, ~read.sparse]).any(axis=1)
 
 
@@ -243,30 +225,49 @@ def _refuse_empty(t: Trajectory, name: str, when: np.ndarray, gap: float) -> Non
         )
 
 
-def _check_numbers(path, line, into: Splitter, time, values) -> None:
-    """Numbers everywhere, but for inputs, and for the rest in rows of inputs alone."""
-    empty = np.isnan(values)
-    alone = empty[:, ~into.sparse].all(axis=1) & ~empty.all(axis=1)
-    bad_time = ~np.isfinite(time[:, None])
-    needed = np.isinf(values) | (empty & ~into.sparse & ~alone[:, None])
+def _refuse_many(path: str, count: int) -> None:
+    if count > MOST_TRAJECTORIES:
+        raise RecordingError(
+            path,
+            f"it has {count} trajectories",
+            f"{MOST_TRAJECTORIES} at most",
+            "Check `import.trajectory` and the clock, or cut the table into recordings",
+        )
+
+
+def _check_numbers(path: str, frame, read: Recorded, time, values) -> None:
+    """Times everywhere, nothing infinite, no column of the motion without a number."""
+    empty = np.isnan(values).all(axis=0) & ~read.sparse
     for names, block, bad in (
-        (None, time[:, None], bad_time),
-        (into.names, values, needed),
+        ([], time[:, None], ~np.isfinite(time[:, None])),
+        (read.names, values, np.isinf(values) | empty),
     ):
         bad = np.argwhere(bad)
         if len(bad):
             row, place = map(int, bad[0])
             name = f"column {names[place]!r}" if names else "the time column"
-            kind = (
-                "infinite" if np.isinf(block[row, place]) else "empty or not a number"
-            )
+            infinite = np.isinf(block[row, place])
             raise RecordingError(
-                f"{path}, line {line + row}, {name}",
-                f"the cell is {kind} ({len(bad)} such cells in this stretch)",
+                f"{path}, line {frame.index[row]}, {name}",
+                f"the cell is {'infinite' if infinite else 'empty or not a number'} "
+                f"({len(bad)} such cells)",
                 "a number in every row",
                 "Delete those rows (a gap splits the trajectory), or interpolate them "
                 "knowingly",
             )
+
+
+def _refuse_size(path: str, names: Sequence[str], values: np.ndarray) -> None:
+    size = np.nanmax(np.abs(values), axis=0, initial=0.0)
+    extreme = (size > LARGEST_NUMBER) | (size > 0) & (size < 1 / LARGEST_NUMBER)
+    for place in np.flatnonzero(extreme):
+        raise RecordingError(
+            f"{path}, column {names[place]!r}",
+            f"its largest number is {size[place]:.3g} in SI units",
+            f"numbers between {1 / LARGEST_NUMBER:g} and {LARGEST_NUMBER:g}, whose "
+            "sixth powers a computer can hold",
+            "Check the unit, or write the column in another one",
+        )
 
 
 def _refuse_time(path, line: int, now: float, before: float) -> None:

@@ -155,6 +155,7 @@ class Case:
             "target": entry.get("target"),
             "printed": entry["printed"],
             "corrected": float(entry.get("corrected", np.nan)),
+            "authors": float(entry.get("authors", np.nan)),
             "note": entry.get("note", ""),
             "errata": entry.get("erratum", ()),
             "reason": entry.get("reason", ""),
@@ -168,7 +169,7 @@ class Found:
     """Values of a row, one per replicate, with what only its function knows.
 
     `of` stands for ``{}`` in the quantity; `about` are arguments of :func:`make_row`
-    that replace those of the :class:`Row`.
+    that replace those of the :class:`Row`, `item` and `quantity` among them.
     """
 
     def __init__(self, values: np.ndarray, of: str = "", **about):
@@ -273,9 +274,10 @@ def rows_of(
                 **(row.about(values) if callable(row.about) else row.about),
                 **one.about,
             }
-            quantity, unit = row.quantity.format(one.of) + where, about.pop("unit")
+            quantity = about.pop("quantity", row.quantity.format(one.of) + where)
+            item, unit = about.pop("item", ADDED), about.pop("unit")
             summary, replicates = about.pop("summary")(values), about.pop("replicates")
-            yield case.row(ADDED, quantity, unit, summary, replicates, **about)
+            yield case.row(item, quantity, unit, summary, replicates, **about)
 
 
 def coverage(quantity: str, values: Callable) -> Row:
@@ -340,7 +342,7 @@ def printed_rows(
         if kind.summary is share:
             hits = f"{int(values.sum())} of {len(values)}"
             note = "; ".join(filter(None, (hits, entry.get("note"))))
-            about = {"note": note}
+            about["note"] = note
         yield case.printed(entry, kind.summary(values), len(values), **about)
 
 
@@ -361,6 +363,7 @@ def make_row(
     target: Mapping | str | None = None,
     printed: float = np.nan,
     corrected: float = np.nan,
+    authors: float = np.nan,
     note: str = "",
     judged: bool = True,
     draws: np.ndarray | None = None,
@@ -374,7 +377,7 @@ def make_row(
 
     It is rounded to six significant digits, or to those that its limit needs, before it
     is judged: another processor changes later ones, and neither what is printed nor its
-    verdict.
+    verdict. `authors` is what the files hold that the authors released.
 
     A target that is not `judged` is shown, but there is no verdict. `draws` are the
     replicates to be compared with a printed number, those with the right terms or
@@ -392,14 +395,22 @@ def make_row(
         decided = verdict.verdict(*given)
         if replica and not np.isnan(float(printed)):
             decided, told = verdict.replica_verdict(
-                decided, target, printed, draws, replicates, which, rounding
+                decided,
+                target,
+                printed,
+                draws,
+                replicates,
+                which,
+                rounding,
+                corrected,
+                errata,
             )
             notes.append(told)
-    explained = [reason, verdict.errata_text(errata)]
-    if decided == verdict.PAPER_ERRS:
-        notes += explained[1:]
-    elif decided == verdict.NOT_REPRODUCED:
-        notes += explained if any(explained) else [verdict.UNKNOWN]
+    causes = [reason, verdict.errata_text(errata)]
+    if decided == verdict.NOT_REPRODUCED:
+        causes = causes if any(causes) else [verdict.UNKNOWN]
+    else:
+        causes = causes[1:] if decided == verdict.PAPER_ERRS else []
     return {
         **head,
         "item": str(item),
@@ -407,11 +418,13 @@ def make_row(
         "unit": unit,
         "printed": float(printed),
         "corrected": float(corrected),
+        "authors": float(authors),
         "ours_median": summary[0],
         "ours_low": summary[1],
         "ours_high": summary[2],
         "replicates": int(replicates),
         "target": verdict.target_text(target, unit),
         "verdict": decided,
+        "cause": "; ".join(filter(None, causes)),
         "note": "; ".join(filter(None, notes)),
     }

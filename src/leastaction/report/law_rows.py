@@ -275,6 +275,7 @@ PRINTED = (
         Literal[True],
         values=lambda case, ours: scores.exact_support(case.model, case.panel.law),
         summary=share,
+        fact=True,
     ),
     Printed("coefficient", "A term of L.", str, values=_coefficient),
     Printed("volatility", "A coordinate.", str, values=_volatility),

@@ -53,7 +53,6 @@ LOOKS = {
         "LGPExact", "lagrangian_sindy_color", (6, 2, 0), (0, (1, 1.2))
     ),
     "published_gp_flow": Look("GPFlow", "#8a5a44", "d", (0, (6, 1, 1, 1, 1, 1))),
-    "network": Look("network", "#2a7f62", "^", (0, (2, 1))),
     "held_out": Look("held-out data", "#3f9bbf", "s", (0, (4, 1))),
     "unconstrained": Look("unconstrained", "0.55", "v", (0, (4, 1))),
     "second_order": Look("four-point stencil", "#2a7f62", "^", (0, (2, 1))),

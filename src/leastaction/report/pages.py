@@ -1,70 +1,63 @@
 """Pages made of the scorecard, each without another file.
 
-- ``results/scorecard.html``, ``results/studies.html``: :func:`scorecard_page`;
-- ``results/story.html``, what is shown of each paper: :func:`papers_page`;
-- ``docs/results.md``, what misses and what a paper prints: :func:`results_page`;
-- ``results/beyond.html``, ``docs/beyond.md``, every limit that we set on examples of
-  folders ``beyond_<paper>``, or of a paper's own that a study with a question compares:
-  :func:`beyond_page`, :func:`beyond_document`.
+- ``results/index.html``, one screen per paper: :func:`index_page`;
+- ``results/scorecard.html``, every row, with filters: :func:`scorecard_page`;
+- ``results/beyond.html``, ``docs/beyond.md``, every limit that we set on what is no
+  printed number: :func:`beyond_page`, :func:`beyond_document`;
+- ``docs/results.md``, counts, what misses, what is not reproduced:
+  :func:`results_page`.
 """
 
-import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from pathlib import PurePath
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
 from leastaction.report.readable import number_text, typeset
-from leastaction.report.recovery import BASELINE, MAIN, is_replica
-from leastaction.report.scorecard import KINDS, PRINTED, kinds, verdict_counts
+from leastaction.report.readings import OURS, RECIPE
+from leastaction.report.recovery import MAIN
+from leastaction.report.scorecard import LIMITS, kinds, verdict_counts
 from leastaction.report.tables import markdown
 from leastaction.report.templates import page
 from leastaction.report.verdict import (
     ERRATA,
-    INACCURATE,
     MEETS,
     MISSES,
     NO_TARGET,
     NOT_REPRODUCED,
-    PAPER_ERRS,
+    OTHER_SETTING,
+    UNKNOWN,
     VERDICTS,
 )
 
 FILTERS = ("paper", "rows", "example", "estimator", "verdict")
-# What makes the model is named by its stage; what comes after is one.
-STAGES = ("simulate", "differentiate", "assemble", "identify", "validate")
-FIRST = (BASELINE, MAIN)
-OWN_RECIPE = "the paper's own recipe, run by us"
-# Printed numbers that are listed of a paper, of one example and in all.
-PER_EXAMPLE, IN_ALL = 2, 8
-
-
-# All rows
+SIDES = {RECIPE: "the paper's recipe", OURS: "recommended"}
+# Numbers that are listed with their cause, in this order.
+LISTED = (NOT_REPRODUCED, OTHER_SETTING)
 
 
 def scorecard_page(
-    frame: pd.DataFrame, title: str, papers: Mapping[str, Mapping] | None = None
+    frame: pd.DataFrame, papers: Mapping[str, Mapping] | None = None
 ) -> str:
     """Self-contained page: verdicts counted, rows filtered by columns and text.
 
-    It opens on the rows whose number a paper prints, if there are any. `papers` have
-    `title`, `number` and `year` by name.
+    It opens on the lines that carry the verdict on a printed number, if there are any.
+    `papers` have `title`, `number` and `year` by name.
     """
-    frame = by_number(frame, papers or {})
+    place = frame["paper"] + "/" + frame["number"]
+    frame = by_number(frame.assign(place=place), papers or {})
     frame = frame.assign(
         verdict=frame["verdict"].replace("", NO_TARGET), rows=kinds(frame)
     )
     choices = {name: list(dict.fromkeys(frame[name])) for name in FILTERS}
     choices |= {name: sorted(choices[name]) for name in ("example", "estimator")}
-    choices["rows"] = [kind for kind in KINDS if kind in choices["rows"]]
+    choices["rows"] = [kind for kind in LIMITS if kind in choices["rows"]]
     choices["verdict"] = [v for v in VERDICTS if v in choices["verdict"]]
     return page(
         "scorecard.html",
-        title=title,
+        title="Scorecard: every printed number beside ours",
         rows=frame.to_dict("records"),
         choices=choices,
-        opens=PRINTED if PRINTED in choices["rows"] else "",
+        opens=choices["rows"][0] if choices["rows"] else "",
     )
 
 
@@ -92,109 +85,79 @@ def label(paper: Mapping) -> str:
     return f"{number}{named}" + (f" ({paper['year']})" if paper.get("year") else "")
 
 
-# The papers on one page
+# One screen per paper
 
 
-def paper_summary(
-    name: str, settings: Mapping, scorecard: pd.DataFrame, seconds: Mapping[str, float]
-) -> dict:
+def paper_summary(name: str, settings: Mapping, scorecard: pd.DataFrame) -> dict:
     """What the results say of the paper `name`.
 
-    Its `settings`; `verdicts` on printed numbers, one row per estimator; `bars`, the
-    same of the paper's own recipe and of ours; `misses`, rows; `numbers`, the printed
-    ones that differ most from the corrected ones; `cost`, of the `seconds` of each job
-    by the path of its benchmark file.
+    Its `settings`; `counts` of verdicts on printed numbers, of the paper's recipe and
+    of ours; `lines`, its claims with what was printed, released and found; `causes`,
+    the numbers that its recipe does not give as stated, with the reason.
     """
     rows = scorecard[scorecard["paper"] == name]
-    found = verdicts(rows)
+    found = {row["number"]: row for row in _numbers(rows)}
+    told = [
+        {**found[c["number"]], "claim": c["claim"]}
+        for c in settings["claims"]
+        if c["number"] in found
+    ]
     return {
         **settings,
         "name": name,
         "label": label(settings),
-        "verdicts": found,
-        "bars": bars(found),
-        "misses": rows[rows["verdict"] == MISSES].to_dict("records"),
-        "numbers": largest_differences(rows),
-        "cost": cost(seconds),
+        "counts": counts(rows),
+        "lines": told,
+        "causes": [r for v in LISTED for r in found.values() if r["verdict"] == v],
     }
 
 
-def verdicts(rows: pd.DataFrame) -> list[dict]:
-    """Printed numbers by estimator and verdict; the paper's and our best first."""
-    counts = verdict_counts(rows, by=("estimator",))
-    counts = counts[counts.index.get_level_values("kind") == PRINTED].droplevel("kind")
-    counts = counts[counts.sum(axis=1) > 0]
-    order = sorted(counts.index, key=lambda e: (e not in FIRST, e))
-    return [
-        {"estimator": e, **{v: int(counts.loc[e, v]) for v in VERDICTS}} for e in order
-    ]
-
-
-def bars(verdicts: Sequence[Mapping]) -> dict[str, dict[str, int]]:
+def counts(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
     """Printed numbers by verdict: of the paper's own recipe, and of our best."""
-    sides = {
-        OWN_RECIPE: [row for row in verdicts if is_replica(row["estimator"])],
-        MAIN: [row for row in verdicts if row["estimator"] == MAIN],
-    }
-    return {
-        side: {v: sum(row[v] for row in rows) for v in VERDICTS}
-        for side, rows in sides.items()
-    }
+    found = verdict_counts(rows, by=())
+    return {side: found.loc[side].to_dict() for side in (RECIPE, OURS)}
 
 
-def largest_differences(rows: pd.DataFrame) -> list[dict]:
-    """Printed numbers that are furthest from the corrected ones.
-
-    Each has `example`, `item`, `quantity`, `unit`, `printed`, `corrected`, and `ours`:
-    number and verdict of each estimator of `FIRST` ("" where it has none).
-    """
-    found = []
-    printed = rows[rows["printed"].notna()]
-    keys = ["example", "item", "quantity", "unit"]
-    for key, group in printed.groupby(keys, sort=False):
-        numbers = group.iloc[0][["printed", "corrected"]].astype(float)
-        distance = _distance(*numbers)
-        if not distance:
-            continue
-        by_estimator = group.drop_duplicates("estimator").set_index("estimator")
-        entry = dict(zip(keys, key, strict=True)) | numbers.map(number_text).to_dict()
-        entry["ours"] = [_ours(by_estimator, name) for name in FIRST]
-        found.append((-distance, -by_estimator.index.isin(FIRST).sum(), entry))
-    kept, of_example = [], Counter()
-    for *_, entry in sorted(found, key=lambda ranked: ranked[:2]):
-        of_example[entry["example"]] += 1
-        if of_example[entry["example"]] <= PER_EXAMPLE:
-            kept.append(entry)
-    return sorted(kept[:IN_ALL], key=lambda entry: (entry["example"], entry["item"]))
+def _numbers(rows: pd.DataFrame) -> Iterator[dict]:
+    """Each printed number: the line that carries its verdict, and ours beside it."""
+    marked = rows[rows["stands_for"] != ""]
+    for number, group in marked.groupby("number", sort=False):
+        sides = group.set_index("stands_for")
+        line = sides.loc[RECIPE if RECIPE in sides.index else OURS]
+        ours = sides["ours_median"].get(OURS)
+        yield {
+            "number": number,
+            "quantity": f"{line['example'].partition('-')[0]}: {line['quantity']}",
+            "item": line["item"],
+            "unit": "" if line["unit"] == "1" else line["unit"],
+            "printed": number_text(line["printed"]),
+            "authors": number_text(line["authors"]),
+            "recipe": _number(line["ours_median"]) if RECIPE in sides.index else "",
+            "ours": "" if ours is None else _number(ours),
+            "verdict": line["verdict"] or NO_TARGET,
+            "verdict_of_ours": sides["verdict"].get(OURS, "") or NO_TARGET,
+            "cause": line["cause"],
+            "why": _why(line),
+        }
 
 
-def cost(seconds: Mapping[str, float]) -> dict:
-    """Time of the jobs, s: `wall` in all, and `stages` (of each)."""
-    stages = dict.fromkeys((*STAGES, "publish"), 0.0)
-    for path, spent in seconds.items():
-        stage = PurePath(path).name.partition(".")[0]
-        stages[stage if stage in STAGES else "publish"] += spent
-    return {"wall": sum(stages.values()), "stages": stages}
+def _number(value: float) -> str:
+    return number_text(value, 5) or "none"
 
 
-def _distance(printed: float, corrected: float) -> float:
-    """Relative difference of a printed number; zero where nothing is corrected."""
-    scale = max(abs(printed), abs(corrected))
-    found = abs(printed - corrected) / scale if scale > 0 else 0.0
-    return 0.0 if math.isnan(found) else found
+def _why(line: pd.Series) -> str:
+    """A cause in a few words."""
+    cause, variant = line["cause"], line["example"].partition("-")[2]
+    if line["verdict"] == NOT_REPRODUCED:
+        known = ERRATA.search(cause)
+        short = "unknown" if cause.startswith(UNKNOWN) else cause.partition(";")[0]
+        return f"{short}; {known[0]}" if known and known[0] not in short else short
+    if cause:
+        return cause.partition(", not stated")[0]
+    return variant.replace("_", " ") if line["verdict"] == MEETS else ""
 
 
-def _ours(by_estimator: pd.DataFrame, name: str) -> dict:
-    if name not in by_estimator.index:
-        return {"value": "", "verdict": ""}
-    row = by_estimator.loc[name]
-    return {
-        "value": number_text(row["ours_median"], 5),
-        "verdict": row["verdict"] or NO_TARGET,
-    }
-
-
-def papers_page(
+def index_page(
     papers: Sequence[Mapping],
     pictures: Mapping[str, bytes],
     findings: Mapping[str, str],
@@ -204,19 +167,18 @@ def papers_page(
     `pictures` and `findings` are the PNG of each figure of the papers, and what our
     results in it show, by its path without suffix.
     """
-    sides = [paper["bars"] for paper in papers]
     found = {
-        side: {v: sum(one[side][v] for one in sides) for v in VERDICTS}
-        for side in (sides[0] if sides else ())
+        side: {v: sum(one["counts"][side][v] for one in papers) for v in VERDICTS}
+        for side in (RECIPE, OURS)
     }
     return page(
-        "papers.html",
+        "index.html",
         title="The law behind measured motion",
         papers=papers,
         pictures=pictures,
         findings=findings,
-        verdicts=VERDICTS,
-        first=FIRST,
+        verdicts=VERDICTS[:-1],
+        sides=SIDES,
         found=found,
     )
 
@@ -225,28 +187,17 @@ def papers_page(
 
 RESULTS_HEADING = """# Results
 
-Made by the workflow (`snakemake docs/results.md`), not by hand. *Corrected* is what the
-printed number should be ([errata](errata.md)); *ours* is the median over replicates.
-All rows, those that we add among them, with their ranges: `results/scorecard.html`.
+Made by the workflow (`snakemake docs/results.md`), not by hand; every row, with ranges and
+filters, is in `results/scorecard.html`, and one screen per paper in `results/index.html`.
 
-Of our own estimators a printed number is asked for with our limit: *misses*, ours does
-not keep it; *paper-errs*, ours keeps it, and an erratum shows that the printed number
-is wrong; *inaccurate*, ours keeps it, and the paper's honest estimate is further off;
-*meets*, both keep it.
-
-Estimators called *published* are the paper's own recipe. It *meets* if the printed
-number lies in the 95 % prediction interval of one more draw with the right terms, or if
-both keep our limit; *paper-errs* if the recipe gives the corrected number and an
-erratum shows that the printed one is wrong; else it is *not-reproduced*, and the note
-says why or that we do not know.
-
-These are the counts of `results/story.html`:
+A printed number has one verdict on the paper's own recipe, run by us as the text states it,
+else as the authors released it. It *meets* if the number lies in the 95 % prediction interval
+of one more draw with the right terms, or if both keep our limit; *paper-errs*: an entry of the
+[errata](errata.md) shows that the printed number is wrong; *other-setting*: it comes with a
+setting that the paper does not state, named with its range; else it is *not-reproduced*.
+Beside it stands our own estimator, *recommended*: it *misses* if it does not keep our limit;
+*inaccurate*: it keeps it, and the paper's honest estimate is further off.
 """
-KINDS_HEADING = """By kind and by verdict, all estimators together; numbers that we add
-(*ours*) and sizes of libraries (*facts*, which have no verdict) are counted apart:
-"""
-SHOWN = ("example", "item", "quantity", "unit", "estimator")
-SHOWN_NUMBERS = ("printed", "corrected", "ours_median")
 
 
 def results_page(
@@ -254,54 +205,81 @@ def results_page(
 ) -> str:
     """Markdown page of a scorecard; `papers` as of :func:`scorecard_page`."""
     frame = by_number(frame, papers or {})
-    parts = [RESULTS_HEADING, markdown(_sides(frame)), KINDS_HEADING]
-    counts = verdict_counts(frame)
-    total = counts.groupby(level="kind").sum().reindex(KINDS, fill_value=0)
-    total.index = pd.MultiIndex.from_product([["all"], total.index])
-    counts = pd.concat([counts, total]).rename_axis(["paper", "kind"]).reset_index()
-    parts.append(markdown(counts.astype("object")))
-    for heading, name, last in (
-        ("What misses our limit", MISSES, ("target", "note")),
-        ("What is not reproduced", NOT_REPRODUCED, ("note",)),
-        ("Where a paper errs", PAPER_ERRS, ("note",)),
-        ("Where a paper's estimate is inaccurate", INACCURATE, ("target",)),
+    shown = [
+        {"paper": paper, "printed numbers beside": SIDES[side], **found}
+        for paper, rows in [*frame.groupby("paper", sort=False), ("all", frame)]
+        for side, found in counts(rows).items()
+    ]
+    parts = [RESULTS_HEADING, headline(frame), markdown(pd.DataFrame(shown))]
+    missed = frame[(frame["verdict"] == MISSES) & (frame["estimator"] == MAIN)]
+    parts += ["## What misses our limit\n", _missed(missed)]
+    for name, heading in (
+        (NOT_REPRODUCED, "What is not reproduced, and why"),
+        (OTHER_SETTING, "What comes with a setting that the paper does not state"),
     ):
-        rows = frame[frame["verdict"] == name]
         parts.append(f"## {heading}\n")
-        parts.append(_table(rows, last) if len(rows) else "Nothing.\n")
-    for paper, rows in frame[frame["printed"].notna()].groupby("paper", sort=False):
-        parts += [f"## Printed numbers: {paper}\n", _table(rows, ("verdict",))]
+        rows = frame[(frame["verdict"] == name) & (frame["stands_for"] == RECIPE)]
+        parts.append(_causes(rows))
     return "\n".join(parts)
 
 
-def _sides(frame: pd.DataFrame) -> pd.DataFrame:
-    """The counts of the page of papers, and their sums."""
-    side_of = "printed numbers beside"
-    shown = [
-        {"paper": paper, side_of: side, **counts}
-        for paper, rows in frame.groupby("paper", sort=False)
-        for side, counts in bars(verdicts(rows)).items()
-        if sum(counts.values())
-    ]
-    table = pd.DataFrame(shown, columns=["paper", side_of, *VERDICTS])
-    total = table.groupby(side_of, sort=False)[list(VERDICTS)].sum()
-    total = total.reset_index().assign(paper="all")
-    return pd.concat([table, total], ignore_index=True).astype("object")
-
-
-def _table(rows: pd.DataFrame, last: tuple[str, ...]) -> str:
-    shown = rows[[*SHOWN, *SHOWN_NUMBERS, *last]].copy().astype("object")
-    for name in SHOWN_NUMBERS:
-        shown[name] = rows[name].map(lambda value: number_text(value, 5))
-    if "verdict" in shown:
-        shown["verdict"] = shown["verdict"].replace("", NO_TARGET)
-    for name in shown.columns.difference(("example", "item", "estimator", "verdict")):
-        shown[name] = shown[name].map(typeset)
-    if "note" in shown:
-        shown["note"] = shown["note"].str.replace(
-            ERRATA, r"[\g<0>](errata.md)", regex=True
+def headline(frame: pd.DataFrame) -> str:
+    """Sentence of the README."""
+    found = counts(frame)
+    ours, recipe = (
+        {k: v for k, v in found[s].items() if k != NO_TARGET} for s in (OURS, RECIPE)
+    )
+    kept = sum(ours.values()) - ours[MISSES]
+    words = [
+        f"{recipe[name]} {text}"
+        for name, text in (
+            ("paper-errs", "are misprints or errors that an erratum shows"),
+            (OTHER_SETTING, "come with a setting that the paper does not state"),
+            (NOT_REPRODUCED, "are not reproduced"),
+            (MISSES, "are compared with a rival method that does worse here"),
         )
-    return markdown(shown.rename(columns={"ours_median": "ours"}))
+        if recipe[name]
+    ]
+    return (
+        f"Our estimators keep the limits of their errors beside {kept} of "
+        f"{sum(ours.values())} printed numbers. The papers' own recipes, run by us, give "
+        f"{recipe[MEETS]} of {sum(recipe.values())}"
+        + (f"; {', '.join(words)}" if words else "")
+        + ".\n"
+    )
+
+
+def _missed(rows: pd.DataFrame) -> str:
+    if not len(rows):
+        return "Nothing.\n"
+    shown = rows[["example", "item", "quantity", "ours_median", "target"]].astype(
+        object
+    )
+    shown["ours_median"] = rows["ours_median"].map(lambda v: number_text(v, 4))
+    return markdown(_set(shown.rename(columns={"ours_median": "ours"})))
+
+
+def _causes(rows: pd.DataFrame) -> str:
+    """Numbers with the same cause together: they are told apart by what is printed."""
+    if not len(rows):
+        return "Nothing.\n"
+    lines = []
+    for (paper, cause), group in rows.groupby(["paper", "cause"], sort=False):
+        named = "; ".join(
+            f"{row['example']}: {row['quantity']} ({row['item']}) "
+            f"{number_text(row['printed'])}, here {number_text(row['ours_median'], 4)}"
+            for row in group.to_dict("records")
+        )
+        lines.append({"paper": paper, "cause": cause, "numbers: printed, here": named})
+    shown = _set(pd.DataFrame(lines))
+    shown["cause"] = shown["cause"].str.replace(
+        ERRATA, r"[\g<0>](errata.md)", regex=True
+    )
+    return markdown(shown)
+
+
+def _set(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.map(lambda text: typeset(text) if isinstance(text, str) else text)
 
 
 # Beyond the papers
@@ -361,10 +339,13 @@ def _told(row: Mapping, others: Sequence[Mapping]) -> dict[str, str]:
     }
 
 
-def beyond_page(sections: Sequence[Mapping]) -> str:
-    """Self-contained HTML page of the results of :func:`section`."""
+def beyond_page(sections: Sequence[Mapping], matrix: bytes | None = None) -> str:
+    """Self-contained HTML page of the results of :func:`section`.
+
+    `matrix` is the picture of every method on every system, a PNG.
+    """
     about = {"title": BEYOND_TITLE, "introduction": BEYOND_INTRODUCTION}
-    return page("beyond.html", **about, sections=sections)
+    return page("beyond.html", **about, sections=sections, matrix=matrix)
 
 
 def beyond_document(sections: Sequence[Mapping]) -> str:

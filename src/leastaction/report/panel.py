@@ -54,6 +54,25 @@ class Panel:
         """Section `publish`; an example may have none."""
         return self.config.get("publish") or {}
 
+    def reading(self, estimator: str) -> tuple[str, "Panel"]:
+        """Estimator of which this one is a reading, and the panel as it stands there.
+
+        By itself and this panel, if it has no setting that another one has, too.
+        """
+        of = (self.settings.get(estimator) or {}).get("of", estimator)
+        if of == estimator:
+            return estimator, self
+        models, rollouts = (
+            {of: found[estimator]} if estimator in found else {}
+            for found in (self.models, self.rollouts)
+        )
+        return of, replace(self, models=models, rollouts=rollouts)
+
+    @property
+    def settings(self) -> Mapping[str, Mapping | None]:
+        """Setting of each estimator that the paper leaves open, with its value."""
+        return self.config.get("settings") or {}
+
     @property
     def printed(self) -> list[Mapping]:
         """Entries of ``publish.rows``: what the paper prints."""

@@ -4,7 +4,7 @@ The rows come from the families: file ``<family>/scores.py``
 (:mod:`leastaction.report.case`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 
 import numpy as np
@@ -15,31 +15,49 @@ from leastaction.report import verdict
 from leastaction.report.case import ADDED, COVERAGE, Case, make_row
 from leastaction.report.panel import Panel
 from leastaction.report.readable import number_text
+from leastaction.report.readings import (
+    KIND,
+    OURS,
+    RECIPE,
+    base_of,
+    judged,
+    numbers_of,
+)
 from leastaction.report.tables import markdown
 
-PRINTED, OURS, FACTS = KINDS = "printed", "ours", "facts"
-# Item of a number that no paper prints, but the authors' released notebook shows.
-NOTEBOOK = "notebook"
-NUMBERS = ("printed", "corrected", "ours_median", "ours_low", "ours_high")
+# Kinds of rows: printed numbers beside the paper's recipe and beside ours, further
+# readings of them, limits that we set, and what is printed and not judged.
+READINGS, OWN, FACTS = "other readings", "our limits", "not judged"
+LIMITS = (RECIPE, OURS, READINGS, OWN, FACTS)
+OURS_OF = ("ours_median", "ours_low", "ours_high")
+NUMBERS = ("printed", "corrected", "authors", *OURS_OF, "setting_value")
 COLUMNS = (
     "paper",
     "item",
     "example",
     "estimator",
+    "setting",
+    "setting_value",
     "quantity",
     "unit",
-    *NUMBERS,
+    "printed",
+    "corrected",
+    "authors",
+    *OURS_OF,
     "replicates",
     "target",
     "verdict",
+    "cause",
     "note",
+    "number",
+    "stands_for",
 )
+# Texts that a row may lack.
+TEXTS = ("setting", "number", "stands_for")
 ORDER = ["paper", "example", "item", "quantity", "estimator"]
 POOLED = {"between": [0.90, 0.99]}
 # With fewer intervals, chance alone often leaves that band.
 ENOUGH_INTERVALS = 100
-# In the quantity of a row of a sweep: the noise, and the channels if not all.
-KIND = r"(, (?:independent|shared) noise(?:, recorded .*)?)$"
 LEVELS_SHARE = "; levels of one replicate share one draw of noise"
 
 
@@ -53,8 +71,23 @@ def example_rows(paper: str, panel: Panel) -> pd.DataFrame:
     """
     family = families.family_of(panel.config)
     rows_of = families.implementation(f"{family}.scores:rows")
-    cases = (Case(paper, estimator, panel) for estimator in panel.models)
-    return _frame([row for case in cases for row in rows_of(case)])
+    rows = []
+    for estimator in panel.models:
+        of, read = panel.reading(estimator)
+        about = {"estimator": estimator, **_setting(panel.settings.get(estimator))}
+        for row in rows_of(Case(paper, of, read)):
+            if of == estimator or not np.isnan(row["printed"]):
+                rows.append(row | about)
+    frame = _frame(rows)
+    return frame.assign(number=numbers_of(frame, base_of(panel.example, panel.config)))
+
+
+def _setting(setting: Mapping | None) -> dict:
+    """Columns of a setting that the paper leaves open."""
+    if not setting:
+        return {"setting": "", "setting_value": np.nan}
+    unit = "" if setting["unit"] == "1" else f" ({setting['unit']})"
+    return {"setting": setting["name"] + unit, "setting_value": setting["value"]}
 
 
 def pooled_rows(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
@@ -87,38 +120,44 @@ def pooled_rows(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 
 def scorecard(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """All rows in one order, whatever the order of `frames`."""
+    """All rows in one order, whatever the order of `frames`, each number judged once."""
     together = _together(frames)
-    return together.sort_values(ORDER, kind="stable", ignore_index=True)
+    return judged(together.sort_values(ORDER, kind="stable", ignore_index=True))
 
 
 def kinds(frame: pd.DataFrame) -> pd.Series:
-    """Kind of each row.
-
-    `PRINTED`, a number that the paper prints; `FACTS`, the size of a library that it
-    prints; `OURS`, a number that we add, or that only the authors' notebook shows.
-    """
-    printed = frame["printed"].notna() & (frame["item"] != NOTEBOOK)
-    fact = frame["target"] == verdict.FACT
-    found = np.select([printed & fact, printed], [FACTS, PRINTED], OURS)
+    """Kind of each row of :func:`scorecard`, one of `LIMITS`."""
+    marked, read = frame["stands_for"], frame["number"] != ""
+    judged = (frame["target"] != "") & (frame["target"] != verdict.FACT)
+    found = np.select([marked != "", read, judged], [marked, READINGS, OWN], FACTS)
     return pd.Series(found, frame.index, dtype="object")
 
 
 def verdict_counts(frame: pd.DataFrame, by: Sequence[str] = ("paper",)) -> pd.DataFrame:
     """Number of rows by kind and verdict, each combination of `by` by itself.
 
-    Index `by` and ``kind`` (:func:`kinds`, all three), columns
+    Index `by` and ``kind`` (:func:`kinds`, all of them), columns
     :data:`~leastaction.report.verdict.VERDICTS`.
     """
     keys = [frame[name] for name in by] + [kinds(frame).rename("kind")]
     words = frame["verdict"].replace("", verdict.NO_TARGET)
-    counts = pd.crosstab(keys, words).reindex(columns=verdict.VERDICTS, fill_value=0)
-    groups = frame[list(by)].drop_duplicates().sort_values(list(by))
-    index = groups.merge(pd.Series(KINDS, name="kind"), how="cross")
-    return counts.reindex(pd.MultiIndex.from_frame(index), fill_value=0)
+    found = pd.crosstab(keys, words).reindex(columns=verdict.VERDICTS, fill_value=0)
+    names = pd.DataFrame({"kind": LIMITS})
+    if by:
+        groups = frame[list(by)].drop_duplicates().sort_values(list(by))
+        names = groups.merge(names, how="cross")
+        return found.reindex(pd.MultiIndex.from_frame(names), fill_value=0)
+    return found.reindex(names["kind"], fill_value=0)
+
+
+def worth_reading(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows with a printed number or a limit; only figures need the others."""
+    wanted = frame["printed"].notna() | (frame["target"] != "")
+    return frame[wanted].reset_index(drop=True)
 
 
 def _frame(rows: list[dict]) -> pd.DataFrame:
+    rows = [dict.fromkeys(TEXTS, "") | row for row in rows]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     types = dict.fromkeys(COLUMNS, "object") | dict.fromkeys(NUMBERS, "float64")
     return frame.astype(types | {"replicates": "int64"})

@@ -72,14 +72,14 @@ def render(table: Table, kind: str, caption: str = "") -> str:
 
 
 def markdown(shown: pd.DataFrame) -> str:
-    """Markdown table of texts."""
+    """Markdown table of texts, without blanks that align it."""
 
-    def cell(value):
-        text = isinstance(value, str)
-        return value.replace("\n", BREAK).replace("|", r"\|") if text else value
+    def cell(value) -> str:
+        return str(value).replace("|", r"\|").replace("\n", "<br>")
 
-    table = shown.map(cell).to_markdown(index=False, disable_numparse=True) + "\n"
-    return table.replace(BREAK, "<br>")
+    rule = ["---"] * len(shown.columns)
+    lines = [map(cell, shown.columns), rule, *(map(cell, row) for row in shown.values)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def _html(shown: pd.DataFrame, note: str, caption: str) -> str:

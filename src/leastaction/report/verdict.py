@@ -32,10 +32,13 @@ Of a *replica*, the paper's own recipe, one asks whether it gives the printed nu
     interval of one more draw (of fewer than `FEWEST_DRAWS`: is as near as our limit
     asks), or both keep our limit;
 ``paper-errs``
-    the recipe gives the corrected number, within our limit, and an erratum shows that
+    the recipe gives the corrected number, in the same sense, and an erratum shows that
     the printed one is wrong;
 ``not-reproduced``
-    neither; the note says why, or that we do not know.
+    neither; its cause is said, or that we do not know it;
+``other-setting``
+    of a number with several readings (:mod:`leastaction.report.readings`): not as the
+    paper states its recipe, but with a value of a setting that it does not state.
 
 Only draws with the right terms count, where that can be told: a recipe that often
 selects wrong ones has a range that would hold any number. The size of a library is a
@@ -52,9 +55,18 @@ from leastaction.report.readable import number_text
 
 MEETS, MISSES, PAPER_ERRS = "meets", "misses", "paper-errs"
 INACCURATE, NOT_REPRODUCED = "inaccurate", "not-reproduced"
+OTHER_SETTING = "other-setting"
 # Of a row without a verdict, where verdicts are counted and shown.
 NO_TARGET = "no target"
-VERDICTS = (MEETS, PAPER_ERRS, INACCURATE, NOT_REPRODUCED, MISSES, NO_TARGET)
+VERDICTS = (
+    MEETS,
+    PAPER_ERRS,
+    INACCURATE,
+    OTHER_SETTING,
+    NOT_REPRODUCED,
+    MISSES,
+    NO_TARGET,
+)
 # Target of the size of a library, which is no finding.
 FACT = "fact"
 # With fewer draws Student's t is so wide that any number would lie in its interval.
@@ -211,12 +223,14 @@ def replica_verdict(
     of: int,
     which: str = "right",
     rounding: float | None = None,
+    corrected: float = np.nan,
+    errata: Sequence[int] = (),
 ) -> tuple[str, str]:
     """Verdict on a replica whose number is printed, and what its draws tell.
 
     `usual` is that of any other estimator; `draws` are the values of the replicates
     with the right terms (`which` ones), out of `of` in all; None if the number is not
-    one of a draw. An interval of an estimate that is wider than the number itself tells
+    one of a draw; `errata` show that it should be `corrected`. An interval of an estimate that is wider than the number itself tells
     nothing.
     """
     target, told, vague = target or {}, "", False
@@ -228,6 +242,9 @@ def replica_verdict(
             rounding = 0.0  # The band has it already.
         if not vague and reproduces(printed, draws, near, rounding):
             return MEETS, f"reproduced: {told}" if usual != MEETS else ""
+        wrong = errata and printed_in_error(printed, corrected, target, rounding)
+        if wrong and not vague and reproduces(corrected, draws, rounding=0.0):
+            return PAPER_ERRS, f"the corrected number is reproduced: {told}"
     if usual in (MEETS, PAPER_ERRS):
         return usual, ""
     return NOT_REPRODUCED, f"{told}, too wide to tell" if vague else told

@@ -1,12 +1,12 @@
-"""Functions φ_i(q, q̇) in which a Lagrangian L = Σ b_i φ_i is linear: three bases.
+"""Functions φ_i(q, q̇) in which a Lagrangian L = Σ b_i φ_i is linear: two bases.
 
 `RadialBasis`, the kernel of Ober-Blöbaum and Offen, eq. (21), at centres z_j,
 
 .. math::  φ_j(z) = e^{-|z-z_j|^2/ε^2}, \\qquad z = (q, q̇)
 
-(ε², not 2 ε², and no scaling of positions against velocities); `TanhLayer`, one layer
-of units tanh(w_k·z + c_k); and `WeightSpace`, the features of the squared exponential
-kernel (Rasmussen and Williams 2005). With x = A (z − c) that kernel,
+(ε², not 2 ε², and no scaling of positions against velocities), and `WeightSpace`, the
+features of the squared exponential kernel (Rasmussen and Williams 2005). With
+x = A (z − c) that kernel,
 
 .. math::  k(x, y) = e^{-|x-y|^2/ε^2}
            = \\sum_α φ_α(x)\\, φ_α(y), \\qquad
@@ -82,7 +82,7 @@ def basis_of(dataset: xr.Dataset) -> Basis:
     """Basis of one replicate from its variables; a ValueError if none is there."""
     from leastaction.snapshots.turned_features import TurnedFeatures  # a WeightSpace
 
-    kinds = (TurnedFeatures, WeightSpace, RadialBasis, TanhLayer)
+    kinds = (TurnedFeatures, WeightSpace, RadialBasis)
     for kind in kinds:
         if set(kind.VARIABLES) <= set(dataset.data_vars):
             return kind.from_dataset(dataset)
@@ -92,8 +92,8 @@ def basis_of(dataset: xr.Dataset) -> Basis:
     )
 
 
-# Jet of a sum of functions of one variable each, along a vector of the state.
-JET_OF_UNITS = """
+# A row of `values` is b, 1/ε² and the centre.
+JET_OF_CENTRES = """
 @njit(cache=True, nogil=True)
 def jet(z, layout, values, along, second_order, gradient, hessian):
     size, units = layout[0], layout[1]
@@ -104,7 +104,12 @@ def jet(z, layout, values, along, second_order, gradient, hessian):
         at = c * (size + 2)
         b, x = values[at], values[at + 1]
         vector = values[at + 2 : at + 2 + size]
-{unit}
+        square = 0.0
+        for j in range(size):
+            along[j] = z[j] - vector[j]
+            square += along[j] * along[j]
+        slope = -2.0 * x * b * math.exp(-x * square)
+        diagonal, curvature = slope, 2.0 * x * slope
         for j in range(size):
             gradient[j] += slope * along[j]
             if second_order:
@@ -116,31 +121,6 @@ def jet(z, layout, values, along, second_order, gradient, hessian):
             for k in range(j):
                 hessian[k, j] = hessian[j, k]
 """
-# x is 1/ε²; the vector is the centre.
-RADIAL_UNIT = """
-        square = 0.0
-        for j in range(size):
-            along[j] = z[j] - vector[j]
-            square += along[j] * along[j]
-        slope = -2.0 * x * b * math.exp(-x * square)
-        diagonal, curvature = slope, 2.0 * x * slope
-"""
-# x is the offset; the vector holds the weights.
-TANH_UNIT = """
-        for j in range(size):
-            along[j] = vector[j]
-            x += along[j] * z[j]
-        t = math.tanh(x)
-        slope = b * (1.0 - t * t)
-        diagonal, curvature = 0.0, 2.0 * t * slope
-"""
-
-
-def _jet_of_units(unit: str, coefficients, numbers, vectors):
-    rows = np.column_stack([coefficients, numbers, vectors])
-    units, size = vectors.shape
-    layout = np.array([size, units], dtype=np.int64)
-    return JET_OF_UNITS.format(unit=unit), layout, rows.ravel(), np.empty(size)
 
 
 @dataclass(eq=False)
@@ -216,44 +196,9 @@ class RadialBasis(Basis):
     def jet(self, coefficients: np.ndarray) -> tuple[str, np.ndarray, ...]:
         """Gradient and Hessian by a loop over the centres."""
         a = np.full(self.size, self._a)
-        return _jet_of_units(RADIAL_UNIT, coefficients, a, self.centres)
-
-
-def tanh_derivatives(argument: np.ndarray, order: int) -> list[np.ndarray]:
-    """Derivatives of tanh of order 0 ... `order`: polynomials of t, dt/dx = 1 − t²."""
-    t = np.tanh(argument)
-    polynomial = np.polynomial.Polynomial([0.0, 1.0])
-    slope = np.polynomial.Polynomial([1.0, 0.0, -1.0])
-    found = []
-    for _ in range(order + 1):
-        found.append(polynomial(t))
-        polynomial = polynomial.deriv() * slope
-    return found
-
-
-@dataclass(eq=False)
-class TanhLayer(Basis):
-    """Units tanh(w_k·z + c_k), `weights` w (unit, 2 dof) and `offsets` c (unit,)."""
-
-    VARIABLES = ("weights", "offsets")
-    weights: np.ndarray
-    offsets: np.ndarray
-
-    def __post_init__(self):
-        self.size, self.dof = len(self.weights), self.weights.shape[1] // 2
-
-    def __str__(self) -> str:
-        return "one layer of tanh units"
-
-    def partial(self, state: np.ndarray, *axes: int) -> np.ndarray:
-        """Partial derivatives of all units, shape (sample, unit)."""
-        argument = np.asarray(state, dtype=float) @ self.weights.T + self.offsets
-        factor = np.prod(self.weights[:, list(axes)], axis=1)
-        return tanh_derivatives(argument, len(axes))[-1] * factor
-
-    def jet(self, coefficients: np.ndarray) -> tuple[str, np.ndarray, ...]:
-        """Gradient and Hessian by a loop over the units."""
-        return _jet_of_units(TANH_UNIT, coefficients, self.offsets, self.weights)
+        rows = np.column_stack([coefficients, a, self.centres])
+        layout = np.array([2 * self.dof, self.size], dtype=np.int64)
+        return JET_OF_CENTRES, layout, rows.ravel(), np.empty(2 * self.dof)
 
 
 JET_OF_FEATURES = """

@@ -37,9 +37,6 @@ BASIS = _variables(
         fixed_point [-] point about which states are turned
     replicate function state:
         centres [-] centres
-        weights [-] weights of units
-    replicate function:
-        offsets [-] offsets of units
     """
 )
 
@@ -79,7 +76,6 @@ LAGRANGIAN = _variables(
         row_error [-] error of a row
         one_step_error [-] held-out error of one step, rms
         mass_error [1] mean discrete mass minus 1
-        evaluations [1] evaluations of the network
         reversal_log_odds [1] \
 log evidence of an L even in qdot (time reversal) minus that without
         mirror_log_odds [1] \
@@ -276,8 +272,8 @@ CONTRACTS = {
         EQUATIONS | BASIS,
     ),
     "learned_lagrangian": Contract(
-        "identify with method minimum_norm, evidence_maximisation, noether_symmetries "
-        "or tanh_network",
+        "identify with method minimum_norm, evidence_maximisation or "
+        "noether_symmetries",
         BASIS | LAGRANGIAN,
         model="snapshots.learned_model:LearnedLagrangian.from_dataset",
     ),

@@ -267,20 +267,6 @@ class FlowGaussianProcess(Identify):
             )
 
 
-class TanhNetwork(Identify):
-    """One layer of tanh units for L, trained on discrete Euler–Lagrange rows."""
-
-    run = "snapshots.tanh_network:identify"
-    reads = ("nothing",)
-    makes = "learned_lagrangian"
-    returns_to_samples = True
-
-    method: Literal["tanh_network"] = "tanh_network"
-    rule: Rule = A_RULE
-    units: Count = Field(60, description="Units of the layer.")
-    evaluations: Count = Field(80, description="Evaluations of the network, at most.")
-
-
 class DiscreteDensity(Identify):
     """Discrete Lagrangian density of a field: Lagrangian Shadow Integration."""
 

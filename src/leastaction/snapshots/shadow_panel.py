@@ -16,7 +16,6 @@ ESTIMATORS = (
     "published_lgp",
     "published_lgp_exact",
     "published_gp_flow",
-    "network",
     "unconstrained",
     "held_out",
     "recommended",

@@ -56,6 +56,16 @@ from leastaction.core.settings import (
 )
 
 
+class Motions(Settings):
+    """Motions in files of NumPy, trajectories one after the other, all equally long."""
+
+    states: Text = Field(
+        description="Path of q, then q̇, shape (sample, 2 dof); relative to the folder "
+        "of the project."
+    )
+    rates: Text = Field(description="The same of q̇, then q̈.")
+
+
 class RungeKutta(Ensemble):
     """Motion without a random force, by the classical Runge–Kutta method."""
 
@@ -71,6 +81,10 @@ class RungeKutta(Ensemble):
         {},
         description="Generalised external force of coordinates: expressions in "
         "`time`, parameters and the names under initial_state.random.",
+    )
+    motions: Motions | None = absent(
+        "Files with the motions of every replicate, which are then not integrated; "
+        "without these files the example is left out."
     )
     noise: SensorNoises = Field(
         default_factory=SensorNoises,
@@ -297,11 +311,16 @@ class StagedDescent(Identify):
         "all", description="All candidates, or those that algebra calls independent."
     )
     start: Share = Field(
-        10.0, description="Coefficients begin uniformly between minus and plus this."
+        20.0, description="Coefficients begin uniformly between minus and plus this."
     )
-    seed: Integer = Field(0, ge=0, description="Of the random starts.")
-    epochs: Count = Field(
-        101, description="Epochs of every stage; the published 0 ... 100."
+    seed: Integer = Field(0, ge=0, description="Of the random starts and tolerances.")
+    epochs: Count = Field(100, description="Epochs of every stage.")
+    batch: Count = Field(128, description="Consecutive samples per step.")
+    tolerance: Annotated[list[Positive], Field(min_length=2, max_length=2)] = Field(
+        [1e-3, 5e-3],
+        description="Cost at which the descent ends, above that of least squares where "
+        "the equations are linear in the coefficients: of every replicate one between "
+        "these two, on a logarithmic scale.",
     )
 
 
@@ -311,6 +330,9 @@ class DescentStage(Settings):
     rate: Positive = Field(description="Step length of the descent.")
     penalty: Share = Field(description="Weight of the absolute values of coefficients.")
     threshold: Share = Field(description="Smaller coefficients leave after the stage.")
+    scaled: Flag = Field(
+        False, description="Whether tables are divided by their ranges."
+    )
 
 
 class ProximalStage(DescentStage):
@@ -325,6 +347,7 @@ class ProximalGradient(StagedDescent):
     """Staged accelerated proximal gradient (Purnomo and Hayashibe, eqs. 12–20)."""
 
     run = "trajectories.staged_descent:identify_by_residual"
+    returns_to_samples = True
     knows_input = True
 
     method: Literal["proximal_gradient"] = "proximal_gradient"
@@ -337,16 +360,16 @@ class ProximalGradient(StagedDescent):
     unpenalised: Names = Field([], description="Other terms known to be in L.")
     stages: list[ProximalStage] = Field(
         [
-            ProximalStage(rate=1e-5, penalty=1.0, threshold=0.01),
+            ProximalStage(rate=1e-5, penalty=1.0, threshold=0.01, scaled=True),
             ProximalStage(rate=2e-5, penalty=0.1, threshold=0.1),
-            ProximalStage(rate=4e-5, penalty=0.1, threshold=0.1),
-            ProximalStage(rate=8e-5, penalty=0.1, threshold=0.1),
+            ProximalStage(rate=4e-5, penalty=0.01, threshold=0.1),
+            ProximalStage(rate=8e-5, penalty=0.001, threshold=0.1),
         ],
         min_length=1,
         description="Stages of the descent; those of the cart pendulum if absent.",
     )
-    steps_per_epoch: Count = Field(
-        390, description="Steps before the momentum begins again."
+    checked_every: Count = Field(
+        1, description="Steps between two looks at the cost of all samples."
     )
 
     def problems(self, recipe: Recipe, example: Mapping) -> Iterator[str]:
@@ -376,9 +399,6 @@ class Settled(Settings):
 class AccelerationStage(DescentStage):
     """One stage of the descent on the accelerations."""
 
-    scaled: Flag = Field(
-        False, description="Whether tables are divided by their ranges."
-    )
     settled: Settled | None = absent("The rate once the loss is below a value.")
     tolerance: Share | None = absent("Loss at which the stage ends.")
 
@@ -396,16 +416,6 @@ class AccelerationGradient(StagedDescent):
     starts: Count = Field(
         3, description="Random starts; the one with the smallest loss counts."
     )
-    batch: Count = Field(128, description="Consecutive samples per step.")
-
-    def problems(self, recipe: Recipe, example: Mapping) -> Iterator[str]:
-        """Samples that are not passed on."""
-        samples = recipe.assemble.plain().get("samples")
-        if samples != "all":
-            yield (
-                "identify method 'acceleration_gradient' needs all samples, but "
-                f"assemble.samples is {samples}; set it to all"
-            )
 
 
 class MotionRollout(Rollout):

@@ -1,6 +1,6 @@
 """Scorecard of noisy motions: laws that were found in a sweep over sensor noise."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -28,7 +28,6 @@ from leastaction.report.recovery import (
     BASELINE,
     HONEST_MODE,
     MAIN,
-    MANAGED,
     NoiseLimit,
     at_level,
     case_text,
@@ -235,6 +234,7 @@ def _printed_coefficients(case: Case, one: PrintedLagrangian) -> Iterator[dict]:
         law, rounding = _scaled(law, rounding, library)
         found = in_reference_scale(found, library)
     true = canonical(true_law(case.truth, driven), library)
+    released = _released_law(case, one, driven)
     limit, known = one.entry.get("error"), one.entry.get("errata") or {}
     same = ((found != 0) == (law != 0)).all(axis=1)
     for i in map(int, np.flatnonzero(law)):
@@ -250,21 +250,11 @@ def _printed_coefficients(case: Case, one: PrintedLagrangian) -> Iterator[dict]:
             printed=law[i],
             rounding=rounding[i],
             corrected=true[i],
+            authors=released[i],
             note="" if true[i] else "not in the true Lagrangian",
             draws=found[same, i],
             which="printed",
             errata=known.get(library.names[i], ()),
-        )
-    if case.estimator == BASELINE:
-        yield case.row(
-            one.entry["item"],
-            f"share of draws with the printed terms and no others, {where}",
-            "1",
-            share(same),
-            len(found),
-            target={"minimum": MANAGED},
-            printed=1.0,
-            note=f"{int(same.sum())} of {same.size}; the paper shows one draw",
         )
 
 
@@ -275,12 +265,30 @@ def _printed_law(case: Case, one: PrintedLagrangian) -> tuple[np.ndarray, np.nda
     All coefficients of a Lagrangian are printed with the same digits.
     """
     library, half = case.truth.library, min(half_digit(value) for value, _ in one.terms)
-    law = np.zeros_like(true_law(case.truth))
-    for value, function in reversed(one.terms):
-        if function in library.terms:
-            law[library.terms.index(function)] = value
+    law = _law_of_terms(case, one, [value for value, _ in one.terms])
     rounding = np.abs(library.joint_freedom.reduction) @ (half * (law != 0))
     return np.round(canonical(law, library), DECIMALS), rounding
+
+
+def _law_of_terms(case: Case, one: PrintedLagrangian, values: Sequence) -> np.ndarray:
+    library, law = case.truth.library, np.zeros_like(true_law(case.truth))
+    for value, (_, function) in reversed([*zip(values, one.terms, strict=True)]):
+        if function in library.terms:
+            law[library.terms.index(function)] = value
+    return law
+
+
+def _released_law(case: Case, one: PrintedLagrangian, driven: bool) -> np.ndarray:
+    """The Lagrangian of the authors' files, as the printed one; NaN where unknown."""
+    library, values = case.truth.library, one.entry.get("authors")
+    if not values:
+        return np.full(true_law(case.truth).shape, np.nan)
+    known = [value is not None for value in values]
+    law = _law_of_terms(case, one, [value or 0.0 for value in values])
+    law = np.round(canonical(law, library), DECIMALS)
+    if not driven and law[library.reference]:
+        law, _ = _scaled(law, np.zeros_like(law), library)
+    return np.where(_law_of_terms(case, one, known) != 0, law, np.nan)
 
 
 def _scaled(law, rounding, library: Library) -> tuple[np.ndarray, np.ndarray]:

@@ -2,12 +2,13 @@
 
 On the residual of the equations of motion (cases I and III, eqs. 12–20), and on the
 accelerations (case II, eqs. 10 and 11). There are no standard errors, since the paper
-has none. Random starts depend on the setting `seed` and the replicate alone: they are
-part of the recipe, not of the run.
+has none. Random starts and tolerances depend on the setting `seed` and the replicate
+alone: they are part of the recipe, not of the run.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -18,46 +19,62 @@ from leastaction.core.estimate import (
     LagrangianEstimate,
     lagrangian_estimate,
     positions,
-    random_starts,
+    random_generator,
     usable,
 )
 from leastaction.core.library import Library
-from leastaction.trajectories.library_equations import library_equations
+from leastaction.trajectories.joint_spline import kept, states
+from leastaction.trajectories.library_equations import CHUNK, library_equations
 
-# An epoch that changes c by less, over the largest |c|, is a fixed point to round-off.
-RELATIVE_CHANGE_OF_FIXED_POINT = 1e-13
 RELATIVE_ROUNDOFF_OF_PIVOT = 1e-12
+# A table whose values differ by less, over the largest, is a constant.
+RELATIVE_ROUNDOFF_OF_CONSTANT = 1e-9
 
+# The residual is linear in c, so that the gradient over a batch is 2 (G_b c − h_b).
 RESIDUAL_KERNEL = """
 @njit(cache=True, nogil=True)
-def descend(gram, moment, start, rate, penalty, epochs, steps, stationary):
-    count = start.size
-    present, before = start.copy(), start.copy()
-    ahead, gradient, opening = start.copy(), np.empty(count), start.copy()
+def quadratic(gram, moment, square, c):
+    cost = square
+    for j in range(c.size):
+        if c[j] != 0.0:
+            half = 0.0
+            for k in range(c.size):
+                half += gram[j, k] * c[k]
+            cost += c[j] * (half - 2.0 * moment[j])
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def descend(
+    grams, moments, gram, moment, square, present, rate, penalty, epochs, every,
+    tolerance,
+):
+    batches, count = moments.shape
+    before, ahead, gradient = np.empty(count), np.empty(count), np.empty(count)
+    cost, step = np.inf, 0
     for epoch in range(epochs):
         for k in range(count):
-            opening[k] = before[k] = present[k]
-        for i in range(1, steps + 1):
-            momentum = (i - 1.0) / (i + 2.0)
+            before[k] = present[k]
+        for i in range(batches):
+            momentum = i / (i + 3.0)
             for k in range(count):
                 ahead[k] = present[k] + momentum * (present[k] - before[k])
-                gradient[k] = -moment[k]
                 before[k] = present[k]
+                gradient[k] = -moments[i, k]
             for j in range(count):
                 if ahead[j] != 0.0:
                     for k in range(count):
-                        gradient[k] += gram[j, k] * ahead[j]
+                        gradient[k] += grams[i, j, k] * ahead[j]
             for k in range(count):
-                value = ahead[k] - rate * gradient[k]
+                value = ahead[k] - rate * 2.0 * gradient[k]
                 shrunk = abs(value) - rate * penalty[k]
                 present[k] = np.sign(value) * max(shrunk, 0.0)
-        change, size = 0.0, 0.0
-        for k in range(count):
-            change = max(change, abs(present[k] - opening[k]))
-            size = max(size, abs(present[k]))
-        if change <= stationary * size:
-            return present, epoch + 1
-    return present, epochs
+            step += 1
+            if tolerance > -np.inf and step % every == 0:
+                cost = quadratic(gram, moment, square, present)
+                if cost <= tolerance or not np.isfinite(cost):
+                    return cost, step
+    return quadratic(gram, moment, square, present), step
 """
 
 # Sums over the samples of a batch are innermost, on views from index zero: an index
@@ -209,144 +226,312 @@ def descend(
 """
 
 
+class Batches(NamedTuple):
+    r"""Cost of batches of consecutive samples, :math:`c^T G_b c - 2 h_b^T c + s_b`."""
+
+    gram: np.ndarray  # (batch, term, term)
+    moment: np.ndarray  # (batch, term)
+    square: np.ndarray  # (batch,)
+
+    @classmethod
+    def of(cls, columns: np.ndarray, target: np.ndarray, size: int) -> "Batches":
+        """Of the residual target − columns c, (sample, dof, term) and (sample, dof).
+
+        Samples behind the last full batch are left out, as in the published code.
+        """
+        samples, dof, count = columns.shape
+        batches = samples // size
+        rows = columns[: batches * size].reshape(batches, size * dof, count)
+        right = target[: batches * size].reshape(batches, size * dof, 1)
+        turned = rows.swapaxes(1, 2)
+        return cls(
+            turned @ rows / (size * dof),
+            (turned @ right)[..., 0] / (size * dof),
+            (right**2).mean((1, 2)),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence["Batches"]) -> "Batches":
+        """Return the batches of all `parts`, in order."""
+        return cls(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+
+    def of_terms(self, active: np.ndarray) -> "Batches":
+        """Return the same of some terms alone."""
+        gram = self.gram[:, active[:, None], active]
+        return Batches(gram, self.moment[:, active], self.square)
+
+    @property
+    def mean(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """G, h and s of all batches together."""
+        return self.gram.mean(0), self.moment.mean(0), float(self.square.mean())
+
+    def least(self) -> float:
+        """Cost of the coefficients of least squares; 0 if round-off makes it less."""
+        gram, moment, square = self.mean
+        fitted = np.linalg.lstsq(gram, moment, rcond=None)[0]
+        return max(square - float(moment @ fitted), 0.0)
+
+
+class Tolerance(NamedTuple):
+    """What ends a descent: a cost, above that of least squares where there is noise."""
+
+    excess: float
+    least: float
+
+    def reached(self, cost: float) -> bool:
+        """Whether the descent is to end at this cost."""
+        return cost <= self.excess + self.least
+
+
 def staged(
-    descend: Callable, start: np.ndarray, stages: Sequence[Mapping]
-) -> tuple[np.ndarray, list[int], list]:
+    descend: Callable,
+    start: np.ndarray,
+    stages: Sequence[Mapping],
+    tolerance: Tolerance,
+) -> tuple[np.ndarray, list[int], list[float]]:
     """Stages of ``descend(stage, active, c)``, each followed by a hard threshold.
 
-    Terms with |c_k| < τ leave after a stage. Paper: it prints c_k < τ. Returns c, the
-    terms left after each stage, and what `descend` tells of it: the end, if infinite.
+    They end once one that is not `scaled` has reached the `tolerance`. Terms with
+    |c_k| < τ leave after a stage. Paper: it prints c_k < τ. Returns c, the terms left
+    and the cost after each stage, which is the last one if that is not finite.
     """
     coefficients = np.array(start, dtype=float)
     active = np.arange(coefficients.size)
-    left, told = [], []
+    left, costs = [], []
     for stage in stages:
-        found, one = descend(stage, active, coefficients[active])
-        kept = np.isfinite(found) & (np.abs(found) >= stage["threshold"])
-        active = active[kept]
+        values, cost = descend(stage, active, coefficients[active])
+        large = np.isfinite(values) & (np.abs(values) >= stage["threshold"])
+        active = active[large if np.isfinite(cost) else []].astype(int)
         coefficients[:] = 0.0
-        coefficients[active] = found[kept]
+        coefficients[active] = values[large] if np.isfinite(cost) else 0.0
         left.append(active.size)
-        told.append(one)
-        if not np.isfinite(one):
+        costs.append(cost)
+        ends = tolerance.reached(cost) and not stage.get("scaled", False)
+        if ends or not np.isfinite(cost):
             break
-    return coefficients, left, told
+    return coefficients, left, costs
 
 
 def descend_residual(
-    gram: np.ndarray, moment: np.ndarray, start: np.ndarray, stage, settings: Mapping
-) -> tuple[np.ndarray, int]:
-    r"""Minimise ½ cᵀ G c − hᵀ c + Σ λ_k |c_k| by accelerated proximal gradient.
+    batches: Batches, start: np.ndarray, stage: Mapping, settings: Mapping
+) -> tuple[np.ndarray, float, int]:
+    r"""Accelerated proximal gradient on J(c) + Σ λ_k |c_k|, batch after batch.
 
     .. math::
 
         v = c^{i-1} + \frac{i-1}{i+2} (c^{i-1} - c^{i-2}), \qquad
-        c^i = \mathrm{prox}_{\alpha\lambda}(v - \alpha (G v - h))
+        c^i = \mathrm{prox}_{\alpha\lambda}(v - \alpha \nabla J_b(v)), \qquad
+        \nabla J_b(v) = 2 (G_b v - h_b)
 
-    The counter i begins again with every epoch, so that an epoch is a map of c alone:
-    once it changes nothing, neither would those that are left. Returns c and the number
-    of epochs taken; α is at most the reciprocal of the largest eigenvalue of G. Terms
-    that are `free` in the stage, shape (term,), are not penalised.
+    The batches come in order, and the counter i begins again with every epoch. Terms
+    that are `free` in the stage, shape (term,), are not penalised. The stage ends at
+    the first of the costs J(c) of all samples, evaluated every `checked_every` steps,
+    that is at most `ends_at`. Returns c, J(c) and the steps taken.
 
     Paper: eq. (20) thresholds at λ, the published code at α λ, which is the proximal
     operator of eq. (17) and what stands here.
     """
     if not start.size:
-        return start.copy(), 0
-    rate, steepest = stage["rate"], float(np.linalg.eigvalsh(gram)[-1])
-    if steepest > 0:
-        rate = min(rate, 1.0 / steepest)
-    return kernel(RESIDUAL_KERNEL, {}).descend(
-        np.ascontiguousarray(gram, dtype=float),
-        np.asarray(moment, dtype=float),
-        np.asarray(start, dtype=float),
-        float(rate),
-        np.where(stage["free"], 0.0, stage["penalty"]),
+        return start.copy(), batches.mean[2], 0
+    present = np.array(start, dtype=float)
+    cost, steps = kernel(RESIDUAL_KERNEL, {}).descend(
+        np.ascontiguousarray(batches.gram),
+        np.ascontiguousarray(batches.moment),
+        *batches.mean,
+        present,
+        float(stage["rate"]),
+        np.where(stage["free"], 0.0, stage["penalty"]).astype(float),
         int(settings["epochs"]),
-        int(settings["steps_per_epoch"]),
-        RELATIVE_CHANGE_OF_FIXED_POINT,
+        int(settings["checked_every"]),
+        float(stage["ends_at"]),
     )
+    return present, cost, steps
 
 
 def residual_descent(
-    gram: np.ndarray, moment: np.ndarray, start: np.ndarray, settings: Mapping
-) -> tuple[np.ndarray, list[int], list[int]]:
-    """Stages of :func:`descend_residual`: c, the terms left and the epochs taken."""
+    batches: Batches,
+    scaled: Batches | None,
+    start: np.ndarray,
+    settings: Mapping,
+    tolerance: float,
+) -> tuple[np.ndarray, dict[str, list]]:
+    """Stages of :func:`descend_residual`: c, and what each stage reports.
+
+    Stages that are `scaled` see the batches `scaled`. The tolerance is a cost above
+    that of least squares, which is zero without noise. Paper: it "has to be relaxed"
+    where there is noise; by how much is not printed.
+    """
+    ends = Tolerance(tolerance, batches.least())
+    taken = []
 
     def descend(stage, active, c):
-        stage = {**stage, "free": stage["free"][active]}
-        part = gram[np.ix_(active, active)]
-        return descend_residual(part, moment[active], c, stage, settings)
+        rescaled = stage.get("scaled", False)
+        of_stage = (scaled if rescaled else batches).of_terms(active)
+        ends_at = -np.inf if rescaled else sum(ends)
+        stage = {**stage, "free": stage["free"][active], "ends_at": ends_at}
+        values, cost, steps = descend_residual(of_stage, c, stage, settings)
+        taken.append(steps)
+        return values, cost
 
-    return staged(descend, start, settings["stages"])
+    found, left, costs = staged(descend, start, settings["stages"], ends)
+    return found, {"terms": left, "steps": taken, "cost": costs}
 
 
 def identify_by_residual(
-    equations: xr.Dataset, settings: Mapping
+    equations: xr.Dataset,
+    settings: Mapping,
+    observations: xr.Dataset,
+    library: Mapping,
 ) -> LagrangianEstimate:
     r"""Identify L of one case by the paper's staged proximal gradient, cases I and III.
 
     .. math::
 
         J(c) = \frac{1}{n N} \sum \Big|Q - \sum_k c_k A_k\Big|^2
-        = \frac{1}{n} (cᵀ G c - 2 hᵀ c) + \mathrm{const}
 
     with n degrees of freedom. In case III the prior term φ_r has coefficient one, and
-    h = −G_r; in case I h is the moment of the input Q.
+    −A_r takes the place of the input Q; in case I all coefficients are free.
 
-    Paper: minibatches of 128 consecutive samples; here every step sees all samples, in
-    as many steps. The published code divides every derivative of a candidate by its
-    range in the first stage, which leaves an equation that belongs to no Lagrangian;
-    that is left out. Stages end by their number of epochs, not by a tolerance, for
-    which the paper has no number where there is noise.
+    In a `scaled` stage every entry of m_k and f_k is divided by its range over the
+    samples unless it is constant. Paper: it multiplies "each candidate function with a
+    scaling term", its code divides the tables ∂²φ/∂q̇∂q̇, ∂²φ/∂q∂q̇ and ∂φ/∂q; the
+    residual of such a stage belongs to no Lagrangian.
 
     Raises
     ------
     ValueError
-        If a named term is no candidate, or there is neither a prior term nor an input.
+        If a named term is no candidate, there is neither a prior term nor an input, or
+        there are fewer samples than a batch has.
     """
     check(equations, "gram")
     terms = [str(term) for term in equations["term"].values]
     coordinates = [str(name) for name in equations["dof"].values]
-    gram = equations["gram"].values[0]
     places = partial(positions, terms=terms, coordinates=coordinates)
     excluded = places(settings["exclude"])
-    coefficients = np.zeros(len(gram))
-    moment = equations["input_moment"].values[0]
-    prior = _prior(settings["prior"], moment, terms, coordinates[0])
+    coefficients = np.zeros(equations.sizes["column"])
+    driven = "input" in observations
+    prior = _prior(settings["prior"], driven, terms, coordinates[0])
     if prior is not None:
         (prior,) = places([prior])
-        moment = -gram[prior]
         coefficients[prior] = 1.0
         excluded.append(prior)
     used = usable(equations, settings["candidates"], excluded)
+    batches, scaled = _batches(
+        equations, settings, observations, library, used, prior, coordinates
+    )
     stages = []
     for stage in settings["stages"]:
         known = places(stage.get("unpenalised", settings["unpenalised"]))
         stages.append({**stage, "free": np.isin(used, known)})
-    factor = 2.0 / len(coordinates)
-    coefficients[used], left, taken = residual_descent(
-        factor * gram[np.ix_(used, used)],
-        factor * moment[used],
-        random_starts(equations, settings, len(used)),
+    random = random_generator(equations, settings)
+    start = random.uniform(-settings["start"], settings["start"], len(used))
+    coefficients[used], of_stages = residual_descent(
+        batches,
+        scaled,
+        start,
         {**settings, "stages": stages},
+        _tolerance(settings, random),
     )
-    loss = coefficients @ gram @ coefficients
-    if prior is None:
-        square = float(equations["input_square"].values[0])
-        loss = square - 2.0 * moment @ coefficients + loss
-    meaning, dims = "mean square of the equations' residual", ("stage",)
-    stages = {
-        "stage_terms": (dims, left, "1", "terms left after the stage"),
-        "stage_epochs": (dims, taken, "1", "epochs until nothing changed"),
+    gram, moment, square = batches.mean
+    found = coefficients[used]
+    cost = square + found @ (gram @ found - 2.0 * moment)
+    meanings = {
+        "terms": "terms left after the stage",
+        "steps": "steps of the stage",
+        "cost": "mean square of the equations' residual at the end of the stage",
     }
-    loss = {"loss": (loss / len(coordinates), "mixed", meaning)}
-    return lagrangian_estimate(equations, coefficients, loss, stages)
+    arrays = {
+        f"stage_{name}": (("stage",), values, "1", meanings[name])
+        for name, values in _padded(of_stages, len(stages)).items()
+    }
+    loss = {"loss": (cost, "mixed", "mean square of the equations' residual")}
+    return lagrangian_estimate(equations, coefficients, loss, arrays)
 
 
-def _prior(named, moment, terms, coordinate) -> str | None:
+def _padded(of_stages: Mapping[str, list], count: int) -> dict[str, np.ndarray]:
+    """Values of every stage; NaN of those that were not needed."""
+    return {
+        name: np.array([*values, *[np.nan] * (count - len(values))], dtype=float)
+        for name, values in of_stages.items()
+    }
+
+
+def _tolerance(settings: Mapping, random: np.random.Generator) -> float:
+    """Tolerance between the two of the settings, on a logarithmic scale."""
+    return float(np.exp(random.uniform(*np.log(settings["tolerance"]))))
+
+
+def _batches(
+    equations, settings, observations, library, used, prior, coordinates
+) -> tuple[Batches, Batches | None]:
+    """Batches of the columns as they are, and of scaled ones if a stage wants them."""
+    compiled = library_equations(Library.from_config(library, coordinates))
+    wanted = used if prior is None else [*used, prior]
+    motion = [
+        channel.reshape(-1, len(coordinates))
+        for channel in states(observations, equations)
+    ]
+    if prior is None:
+        motion.append(kept(observations, equations, "input").reshape(motion[0].shape))
+    size = settings["batch"]
+    scales = None
+    if any(stage.get("scaled", False) for stage in settings["stages"]):
+        scales = _scales(compiled, motion, wanted)
+    parts, scaled_parts = [], []
+    for q, qdot, qddot, *force in _pieces(motion, size):
+        tables = compiled.mass_and_force(q, qdot, wanted)
+        columns = _columns(*tables, qddot)
+        target = force[0] if force else -columns[..., -1]
+        columns = columns[..., : len(used)]
+        parts.append(Batches.of(columns, target, size))
+        if scales:
+            tables = (t / scale for t, scale in zip(tables, scales, strict=True))
+            columns = _columns(*tables, qddot)[..., : len(used)]
+            scaled_parts.append(Batches.of(columns, target, size))
+    return Batches.joined(parts), Batches.joined(scaled_parts) if scales else None
+
+
+def _pieces(motion: Sequence[np.ndarray], size: int):
+    """Some batches of every channel at a time, as many as fit the cache."""
+    samples = len(motion[0])
+    if samples < size:
+        raise ValueError(
+            f"proximal_gradient: {samples} samples are given, at least one batch of "
+            f"{size} is expected; record more, or take a smaller batch"
+        )
+    full = samples - samples % size
+    step = size * max(1, CHUNK // size)
+    for first in range(0, full, step):
+        yield [channel[first : min(first + step, full)] for channel in motion]
+
+
+def _scales(compiled, motion, wanted) -> list[np.ndarray]:
+    """Range over the samples of every entry of m_k and f_k; 1 of constants."""
+    low = high = None
+    q, qdot = motion[:2]
+    for first in range(0, len(q), CHUNK):
+        chunk = slice(first, first + CHUNK)
+        tables = compiled.mass_and_force(q[chunk], qdot[chunk], wanted)
+        least, most = ([f(t, axis=0) for t in tables] for f in (np.min, np.max))
+        low = least if low is None else list(map(np.minimum, low, least))
+        high = most if high is None else list(map(np.maximum, high, most))
+    return [_extent(*ends) for ends in zip(low, high, strict=True)]
+
+
+def _extent(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    largest = np.maximum(np.abs(low), np.abs(high))
+    constant = high - low <= RELATIVE_ROUNDOFF_OF_CONSTANT * largest
+    return np.where(constant, 1.0, high - low)
+
+
+def _columns(mass: np.ndarray, force: np.ndarray, qddot: np.ndarray) -> np.ndarray:
+    """Columns m q̈ + f, shape (sample, dof, term)."""
+    return (qddot[:, None, None, :] @ mass)[:, :, 0] + force
+
+
+def _prior(named, driven: bool, terms, coordinate) -> str | None:
     """Prior term: the one `named`; without input, the first velocity's square."""
-    if named is not None or moment.any():
+    if named is not None or driven:
         return named
     prior = f"{coordinate}dot**2"
     if prior not in terms:
@@ -406,16 +591,17 @@ def descend_accelerations(
     return present, loss
 
 
-def _range(table: np.ndarray) -> np.ndarray:
-    extent = np.ptp(table, axis=-1, keepdims=True)
-    largest = np.abs(table).max(axis=-1, keepdims=True)
-    return np.where(extent > 1e-9 * largest, extent, 1.0)
-
-
 def acceleration_descent(
-    mass: np.ndarray, force, qddot, start: np.ndarray, settings: Mapping
+    mass: np.ndarray,
+    force,
+    qddot,
+    start: np.ndarray,
+    settings: Mapping,
+    tolerance: float = 0.0,
 ) -> tuple[np.ndarray, float]:
     """Stages of :func:`descend_accelerations`: c, and the loss of the last one.
+
+    They end once the mean loss of an epoch is at most the tolerance.
 
     The loss is infinite if nothing is left or a stage diverged. In a `scaled` stage
     every entry of m_k and f_k is divided by its range unless it is constant.
@@ -426,10 +612,13 @@ def acceleration_descent(
             return c, np.inf
         m, f = mass[:, :, active], force[:, active]
         if stage.get("scaled", False):
-            m, f = m / _range(m), f / _range(f)
+            m, f = (t / _extent(t.min(-1), t.max(-1))[..., None] for t in (m, f))
+        elif "tolerance" not in stage:
+            stage = {**stage, "tolerance": tolerance}
         return descend_accelerations(m, f, qddot, c, stage, settings)
 
-    coefficients, left, losses = staged(descend, start, settings["stages"])
+    ends = Tolerance(tolerance, 0.0)
+    coefficients, left, losses = staged(descend, start, settings["stages"], ends)
     return coefficients, losses[-1] if left[-1] else np.inf
 
 
@@ -453,14 +642,21 @@ def identify_by_accelerations(
     terms = [str(term) for term in equations["term"].values]
     excluded = positions(settings["exclude"], terms, coordinates)
     used = usable(equations, settings["candidates"], excluded)
-    compiled = library_equations(Library.from_config(library, coordinates))
-    mass, force = compiled.mass_and_force(
-        equations["q_sample"].values[0], equations["qdot_sample"].values[0], used
+    q, qdot, qddot = (
+        np.ascontiguousarray(channel.reshape(-1, len(coordinates)))
+        for channel in states(observations, equations)
     )
+    compiled = library_equations(Library.from_config(library, coordinates))
+    mass, force = compiled.mass_and_force(q, qdot, used)
     mass, force = (np.ascontiguousarray(np.moveaxis(x, 0, -1)) for x in (mass, force))
-    qddot = equations["qddot_sample"].values[0].T
-    starts = random_starts(equations, settings, (settings["starts"], len(used)))
-    fits = [acceleration_descent(mass, force, qddot, one, settings) for one in starts]
+    random = random_generator(equations, settings)
+    largest = settings["start"]
+    starts = random.uniform(-largest, largest, (settings["starts"], len(used)))
+    tolerance = _tolerance(settings, random)
+    fits = [
+        acceleration_descent(mass, force, qddot.T, one, settings, tolerance)
+        for one in starts
+    ]
     ends = np.zeros((len(starts), equations.sizes["column"]))
     ends[:, used], losses = map(np.array, zip(*fits, strict=True))
     meaning = "mean square error of the accelerations"

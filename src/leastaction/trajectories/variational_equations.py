@@ -28,6 +28,9 @@ from leastaction.core.euler_lagrange import symbols, velocity_names
 
 # E, ∂E/∂(q, q̇) need derivatives of a candidate up to the third.
 ORDER = 3
+# Stands in candidates for the velocity within which a smooth friction turns; its value
+# is asked for at run time.
+WIDTH = sp.Symbol("sliding_width", positive=True)
 KERNEL = """
 {constants}
 # A motion that is this far from the positions, SI units, has escaped.
@@ -40,7 +43,8 @@ NODES, WEIGHTS = (0.0, 0.5, 0.5, 1.0), (1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6
 
 @njit(cache=True, nogil=True)
 def evaluate(x, left, right, target, pointer, monomial, value, m, out):
-    # Entries of the table at x; no tuple or view is made in a call, each costs 20 ns.
+    # Entries of the table at x, after whose state is the width within which friction
+    # turns; no tuple or view is made in a call, each costs 20 ns.
     m[0] = 1.0
     for a in range(2 * N):
         m[1 + a] = x[a]
@@ -111,7 +115,7 @@ def linearise(place, out, inverse, rate, by_x, by_c):
 
 
 @njit(cache=True, nogil=True)
-def begin(i, start, x, s, sensitive, h, g, e2):
+def begin(i, start, x, s, sensitive, normal, h, g, e2):
     # Loops, since an array assigned to another takes seconds to compile.
     for a in range(2 * N):
         x[a] = start[i, a]
@@ -119,7 +123,7 @@ def begin(i, start, x, s, sensitive, h, g, e2):
             s[j, a] = 1.0 if a == j else 0.0
     for a in range(N):
         e2[i, a] = 0.0
-    if sensitive:
+    if normal:
         for j in range(s.shape[0]):
             g[i, j] = 0.0
             for d in range(s.shape[0]):
@@ -216,10 +220,12 @@ def add_misfit(q, at, i, x, s, sensitive, weight, h, g, e2):
 
 @njit(cache=True, nogil=True)
 def shoot(
-    plain, full, q, force, first, length, start, active, weight, dt, steps, sensitive,
-    h, g, e2, path,
+    plain, full, q, force, first, length, start, active, weight, dt, steps, width,
+    sensitive, h, g, e2, path, flow, mobility,
 ):
     # h = J'WJ, g = J'We, e2 = sum of squares by segment; inf where a motion escapes.
+    # Unless `flow` is empty, it is s at the end of each segment, and `mobility` the
+    # inverse mass matrix at its begin; h and g are not touched then.
     # force has 2 steps rows per sample, at the begin and the middle of every step.
     #
     # A sample is `steps` RK4 steps of the state x, in groups. After each group comes
@@ -229,14 +235,15 @@ def shoot(
     # the three nodes of s: each evaluation of the table is compiled but once.
     left, right, target, pointer, monomial, value = plain
     left_full, right_full, target_full, pointer_full, monomial_full, value_full = full
-    width = 2 * N + active
+    unknowns = 2 * N + active
     m, out = np.empty(full[0].size), np.zeros(PLAIN * (2 * N + 1 + active))
     inverse, rate = np.empty((N, 2 * N)), np.empty(2 * N)
     # At the begin, the middle and the end of a group.
     at, rates = np.empty((3, 2 * N)), np.empty((3, 2 * N))
-    by_x, by_c = np.empty((3, N, 2 * N)), np.zeros((3, N, width))
-    x, y, x_sum = np.empty(2 * N), np.empty(2 * N), np.empty(2 * N)
-    s = np.empty((width, 2 * N))
+    by_x, by_c = np.empty((3, N, 2 * N)), np.zeros((3, N, unknowns))
+    x, y, x_sum = np.empty(2 * N), np.empty(2 * N + 1), np.empty(2 * N)
+    y[2 * N] = width
+    s = np.empty((unknowns, 2 * N))
     u, du, u_sum = np.empty(2 * N), np.empty(2 * N), np.empty(2 * N)
     implicit = np.empty((2 * N, 2 * N))
     nodes, weights = NODES, WEIGHTS
@@ -247,8 +254,9 @@ def shoot(
     long = group * step
     driven = force.shape[0] > 0
     pushed = np.zeros(N)
+    normal = sensitive and flow.shape[0] == 0
     for i in range(first.size):
-        begin(i, start, x, s, sensitive, h, g, e2)
+        begin(i, start, x, s, sensitive, normal, h, g, e2)
         for n in range(length[i]):
             for block in range(steps // group if n > 0 else 0):
                 for turn in range(4 * group + (3 if sensitive else 0)):
@@ -305,6 +313,10 @@ def shoot(
                             monomial_full, value_full, m, out,
                         )
                         accelerate(y, pushed, out, inverse, rate)
+                        if mobility.shape[0] > 0 and k == 0:
+                            for a in range(N):
+                                for b in range(N):
+                                    mobility[i, a, b] = inverse[a, N + b]
                         linearise(place, out, inverse, rate, by_x, by_c)
                         for a in range(2 * N):
                             rates[place, a] = rate[a]
@@ -314,10 +326,12 @@ def shoot(
                 path[i, n, a] = x[a]
             if not add_misfit(q, first[i] + n, i, x, s, sensitive, weight, h, g, e2):
                 break
-        if sensitive:
-            for j in range(width):
-                for d in range(j):
-                    h[i, j, d] = h[i, d, j]
+        for j in range(unknowns if normal else 0):
+            for d in range(j):
+                h[i, j, d] = h[i, d, j]
+        for j in range(unknowns if flow.shape[0] > 0 else 0):
+            for a in range(2 * N):
+                flow[i, a, j] = s[j, a]
 """
 
 
@@ -398,6 +412,7 @@ class VariationalEquations:
     coordinates: tuple[str, ...]
     table: PolynomialTable  # of the candidates of L, then of the Rayleigh function
     functions: ModuleType  # compiled
+    width: float = 0.0  # what WIDTH is, in the unit of a velocity
 
     def rollout(
         self,
@@ -465,10 +480,42 @@ class VariationalEquations:
         rows = (np.ascontiguousarray(each, dtype=np.int64) for each in (first, length))
         start = np.ascontiguousarray(start, dtype=float)
         weight = np.full((count, dof), weight, dtype=float)
-        how = weight, float(dt), int(steps), sensitive
+        how = weight, float(dt), int(steps), self.width, sensitive
         data = plain, full, q, force, *rows, start, unknowns
-        self.functions.shoot(*data, *how, h, g, square, path)
+        self.functions.shoot(*data, *how, h, g, square, path, NOWHERE, NOWHERE)
         return h, g, square
+
+    def flow(
+        self,
+        start: np.ndarray,
+        c: np.ndarray,
+        active: np.ndarray,
+        dt: float,
+        steps: int = 1,
+        force: np.ndarray | None = None,
+        first: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Flow φ over one sample from many states x, and its derivatives.
+
+        The input `force` is that of :meth:`normal_equations`, from the row `first` of
+        each state on.
+
+        Returns φ, (state, 2 dof); (∂φ/∂x, ∂φ/∂c) with the `active` coefficients,
+        (state, 2 dof, 2 dof + active); and M⁻¹(x), (state, dof, dof).
+        """
+        count, dof, unknowns = len(start), len(self.coordinates), len(active)
+        plain, full = self.table.contract(c, None), self.table.contract(c, active)
+        by_all = np.empty((count, 2 * dof, 2 * dof + unknowns))
+        path, mobility = np.empty((count, 2, 2 * dof)), np.empty((count, dof, dof))
+        force = np.empty((0, dof)) if force is None else np.ascontiguousarray(force)
+        first = np.zeros(count) if first is None else first
+        first = np.ascontiguousarray(first, dtype=np.int64)
+        data = plain, full, np.empty((0, 0)), force, first, np.full(count, 2)
+        begun = np.ascontiguousarray(start, dtype=float), unknowns
+        how = np.empty((0, 0)), float(dt), int(steps), self.width, True
+        empty = NOWHERE, np.empty((0, 0)), np.empty((count, dof))
+        self.functions.shoot(*data, *begun, *how, *empty, path, by_all, mobility)
+        return path[:, 1], by_all, mobility
 
 
 def variational_equations(
@@ -495,7 +542,7 @@ def variational_equations(
     targets = [f"m[{base + i}]" for i in range(len(table.functions))]
     blocks = {
         "constants": "\n".join(f"{name} = {n}" for name, n in constants.items()),
-        "state": unpack(_state(dof), "x"),
+        "state": unpack([*_state(dof), WIDTH.name], "x"),
         "functions": assignments(targets, list(table.functions), "shared_"),
     }
     return VariationalEquations(tuple(coordinates), table, kernel(KERNEL, blocks))

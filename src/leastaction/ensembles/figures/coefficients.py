@@ -26,8 +26,8 @@ from leastaction.report.style import (
 )
 
 # Heights in mm: of one term, of titles, ticks and gaps, of the legend.
-ROW_HEIGHT = 3.9
-TITLES_HEIGHT = 16.0
+ROW_HEIGHT = 3.6
+TITLES_HEIGHT = 14.5
 LEGEND_HEIGHT = 12.0
 LINE_SPACING = 1.3
 MOST_TICKS = 6
@@ -42,8 +42,6 @@ SHARE_OF_WIDTH = 0.43
 # Width of the coefficients over that of the shares of selection.
 WIDTH_RATIO = 3.2
 MOST_TERMS = 8
-MOST_VALUES = 8
-MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ class Candidate:
 class Column:
     """Candidates of one function, mathtext `symbol`, below each other.
 
-    `head` and `values` are lines of what was searched and of the recommended values.
+    `head` are lines of what was searched.
     """
 
     def __init__(
@@ -118,7 +116,6 @@ class Column:
         head = [f"${symbol}$: {count};", *(f"{note};" for note in left_out)]
         self.symbol, self.candidates = symbol, shown
         self.head = fill_lines([*head, exact_supports(found)], " ", width, settings)
-        self.values = fill_lines(identified(shown), ",   ", width, settings)
 
 
 def coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -133,13 +130,11 @@ def coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """
     rows = [columns_of(panel, settings) for panel in panels]
     line = LINE_SPACING * small(settings)
-    lines = [
-        [max(len(c.head) for c in row), max(len(c.values) for c in row)] for row in rows
-    ]
+    lines = [max(len(column.head) for column in row) for row in rows]
     heights = [
         ROW_HEIGHT * max(2, *(len(column.candidates) for column in row)) for row in rows
     ]
-    text = line * sum(sum(count) for count in lines)
+    text = line * sum(lines)
     height = sum(heights) + TITLES_HEIGHT * len(rows) + LEGEND_HEIGHT
     height += text * (MILLIMETRES_PER_INCH / POINTS_PER_INCH)
     figure = StyledFigure(settings, height)
@@ -150,11 +145,14 @@ def coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
             values, shares = grid[i, 2 * j : 2 * j + 2]
             _values(values, column.candidates, settings)
             values.set_xlabel(f"Coefficient in ${column.symbol}$ (SI units)")
-            _write(values, column.head, column.values, lines[i][1], settings)
+            style = {"color": "black", "va": "bottom", "fontsize": small(settings)}
+            # It reaches over the axes beside; the padding of the title keeps its room.
+            style |= {"linespacing": LINE_SPACING, "in_layout": False}
+            note(values, "\n".join(column.head), 0, 1, offset=(0, 5), **style)
             _frequencies(shares, column.candidates, settings)
             for axes in (values, shares):
                 axes.set_ylim(heights[i] / ROW_HEIGHT - 0.45, -0.55)
-        grid[i, 0].set_title(panel_title(panels, i), pad=line * sum(lines[i]) + 10)
+        grid[i, 0].set_title(panel_title(panels, i), pad=line * lines[i] + 8)
     handles = [key("truth", settings["truth_color"], linewidth=1.6)]
     for name in (MAIN, BASELINE):
         if name == MAIN or any(name in panel.models for panel in panels):
@@ -205,21 +203,6 @@ def _said(counts: Mapping[str, tuple[int, int]]) -> str:
         f"{exact} of {every} replicates ({n})" for n, (exact, every) in counts.items()
     )
     return ", ".join(listed)
-
-
-def _write(
-    axes: Axes, head: list[str], values: list[str], lines: int, settings: Mapping
-) -> None:
-    """Write `head` in black and, under it, `values` in the colour of their marks."""
-    size = small(settings)
-    height = LINE_SPACING * size
-    # It reaches over the axes beside; the padding of the title keeps its room.
-    style = {"va": "bottom", "fontsize": size, "in_layout": False}
-    style["linespacing"] = LINE_SPACING
-    above, below = 6 + height * lines, 4 + height * (lines - len(values))
-    note(axes, "\n".join(head), 0, 1, offset=(0, above), color="black", **style)
-    style["color"] = settings["estimate_color"]
-    note(axes, "\n".join(values), 0, 1, offset=(0, below), **style)
 
 
 def _values(axes: Axes, candidates: Sequence[Candidate], settings: Mapping) -> None:
@@ -438,27 +421,3 @@ def exact_counts(candidates: Sequence[Candidate]) -> dict[str, tuple[int, int]]:
         exact = (np.array(chosen).astype(bool) == right).all(axis=0)
         counts[name] = int(exact.sum()), len(exact)
     return counts
-
-
-def identified(candidates: Sequence[Candidate]) -> list[str]:
-    """State the values in words: no axis resolves a part in a thousand."""
-    entries = []
-    for candidate in candidates:
-        if not candidate.often(MAIN):
-            continue
-        middle, low, high = candidate.interval(MAIN)
-        if candidate.given:
-            entries.append(f"{candidate.label}: {middle:g} (given)")
-            continue
-        # Two significant digits of the uncertainty.
-        half = (high - low) / 2
-        size = half if half > 0 else 1e-3 * abs(middle)
-        digits = np.clip(1 - np.floor(np.log10(size)), 0, 12) if size > 0 else 0
-        shown = (f"{v:.{int(digits)}f}" for v in (middle, low, high))
-        value, first, last = (text.replace("-", MINUS) for text in shown)
-        unit = "" if candidate.unit in ("", "1") else f" {candidate.unit}"
-        entries.append(f"{candidate.label}: {value} [{first}, {last}]{unit}")
-    if len(entries) > MOST_VALUES:
-        rest = len(entries) - MOST_VALUES + 1
-        entries = [*entries[: MOST_VALUES - 1], f"and {rest} more"]
-    return entries

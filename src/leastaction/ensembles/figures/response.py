@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from leastaction.core.euler_lagrange import velocity_names
 from leastaction.report.looks import look
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction.report.readable import divergence, extremes, mean_path_errors
@@ -20,7 +21,7 @@ from leastaction.report.style import (
     time_axis,
 )
 
-ROW_HEIGHT = 44.0
+ROW_HEIGHT = 40.0
 # Dashes that alternate, so that lines on top of each other are both seen.
 ALTERNATING = {MAIN: (0, (4, 5)), BASELINE: (4.5, (4, 5))}
 # In mm: a band that is narrower hides behind the lines.
@@ -28,22 +29,24 @@ VISIBLE = 1.6
 
 
 def response(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """Ensemble response E[q] ± 2 std over training and prediction windows.
+    """Ensemble response E[q], E[q̇] ± 2 std over training and prediction windows.
 
-    One row per coordinate of each panel, with the recommended and the published model.
-    The paths are those of the first replicate; their relative errors
-    ‖E[q̂] − E[q]‖ / ‖E[q]‖ and the medians over all replicates stand above each panel.
+    One row per coordinate of each panel, displacement and velocity, with the
+    recommended and the published model. The paths are those of the first replicate;
+    relative errors of the displacement ‖E[q̂] − E[q]‖ / ‖E[q]‖ and their medians over
+    all replicates stand above each panel.
     """
     rows = [(i, name) for i, p in enumerate(panels) for name in p.truth.coordinates]
-    figure, grid = grid_of(settings, len(rows), 1, row=ROW_HEIGHT, rest=18)
-    for axes, (i, name) in zip(grid[:, 0], rows, strict=True):
+    figure, grid = grid_of(settings, len(rows), 2, row=ROW_HEIGHT, rest=18)
+    for row, (i, name) in zip(grid, rows, strict=True):
         panel = panels[i]
-        _draw(axes, panel, name, settings)
-        axes.set_ylabel(f"{panel.label(name)} ({panel.coordinate_unit(name)})")
+        for axes, state in zip(row, (name, *velocity_names([name])), strict=True):
+            _draw(axes, panel, state, settings)
+            axes.set_ylabel(f"{panel.label(state)} ({panel.coordinate_unit(state)})")
         if name == panel.truth.coordinates[0]:
-            axes.set_title(panel_title(panels, i))
+            row[0].set_title(panel_title(panels, i))
             errors = [f"{e}, {mean_path_errors(panel.rollout(e))}" for e in _of(panel)]
-            axes.set_title("\n".join(errors), loc="right", fontsize=small(settings))
+            row[1].set_title("\n".join(errors), loc="right", fontsize=small(settings))
     red, band = settings["truth_color"], settings["band_color"]
     handles = [
         key("truth, mean", red, linewidth=1.6),
@@ -109,7 +112,5 @@ def _draw(axes: Axes, panel: Panel, name: str, settings: Mapping) -> None:
     widest = 4 * float(np.nanmax(scatter))
     if widest < VISIBLE / ROW_HEIGHT * (high - low):
         unit = panel.coordinate_unit(name)
-        text = (
-            rf"$\pm$ 2 std is at most $\pm$ {widest / 2:.1g} {unit}: behind the lines"
-        )
+        text = rf"2 std $\leq$ {widest / 2:.1g} {unit}: hidden"
         note(axes, text, 0.995, 0.995, ha="right", **top)

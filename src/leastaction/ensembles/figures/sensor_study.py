@@ -1,6 +1,7 @@
-"""How much sensor noise can an identification bear?"""
+"""How much sensor noise can an identification bear, and how few realisations?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -51,6 +52,15 @@ KINDS = {
 }
 
 
+@dataclass(frozen=True)
+class Abscissa:
+    """What the examples of a study differ in: a number of each, and its axis."""
+
+    number: Callable[[Panel], float]
+    label: str
+    name: Callable[[float], str]
+
+
 def sensor_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Errors and exact supports of examples that differ in their sensors.
 
@@ -60,31 +70,53 @@ def sensor_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     noise, if any, stand at the left.
     ValueError if no panel has a noisy sensor, or one lacks a recommended model.
     """
-    every = sorted({level_of(panel) for panel in panels})
-    levels = [level for level in every if level > 0]
-    if not levels:
+    if not any(level_of(panel) > 0 for panel in panels):
         raise ValueError("sensor_study: no panel has a noisy sensor")
-    groups = by_title(panels)
-    damped = any(panel.law.dissipation.any() for panel in panels)
-    columns = [name for name in ERRORS if damped or name != "damping"]
-    figure, grid = grid_of(settings, len(groups), len(columns) + 1, row=50, rest=13)
-    for row, (title, members) in zip(grid, groups.items(), strict=True):
-        members = sorted(members, key=level_of)
-        for estimator in (MAIN, BASELINE):
-            there = [p for p in members if estimator == MAIN or estimator in p.models]
-            for kind in KINDS:
-                of_kind = [p for p in there if kind_of(p) == kind]
-                _draw(row, columns, of_kind, estimator, levels, settings)
-        _finish(row, columns, title, every)
-    handles = estimator_handles(panels, settings, marker="none")
+    about = Abscissa(level_of, "Noise / rms of channel (1)", label_of_level)
+    handles = []
     present = {kind_of(panel) for panel in panels}
     for kind, (marker, filled, dashes, _) in KINDS.items():
         if kind in present:
             style = {"markersize": 4.0, "linewidth": 0.6, "linestyle": dashes}
             style["markerfacecolor"] = "0.3" if filled else "white"
             handles.append(key(kind, "0.3", marker, **style))
+    marks = estimator_handles(panels, settings, marker="none")
+    return _study(panels, settings, about, [*marks, *handles])
+
+
+def realisation_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Errors and exact supports of examples that differ in the size of the ensemble.
+
+    As :func:`sensor_study`, against the number of realisations.
+    """
+    about = Abscissa(realisations, "Realisations (1)", "{:g}".format)
+    return _study(panels, settings, about, estimator_handles(panels, settings))
+
+
+def _study(panels, settings: Mapping, about: Abscissa, handles: list) -> Figure:
+    """One row per system, one column per error, and one of the shares."""
+    every = sorted({about.number(panel) for panel in panels})
+    levels = [level for level in every if level > 0]
+    groups = by_title(panels)
+    damped = any(panel.law.dissipation.any() for panel in panels)
+    columns = [name for name in ERRORS if damped or name != "damping"]
+    figure, grid = grid_of(settings, len(groups), len(columns) + 1, row=50, rest=13)
+    for row, (title, members) in zip(grid, groups.items(), strict=True):
+        members = sorted(members, key=about.number)
+        for estimator in (MAIN, BASELINE):
+            there = [p for p in members if estimator == MAIN or estimator in p.models]
+            for kind in KINDS:
+                if of_kind := [p for p in there if kind_of(p) == kind]:
+                    x = [about.number(p) or _without_noise(levels) for p in of_kind]
+                    _draw(row, columns, of_kind, np.array(x), estimator, settings)
+        _finish(row, columns, title, every, about)
     legend_on_top(figure, handles, 3)
     return figure
+
+
+def realisations(panel: Panel) -> float:
+    """Number of realisations in one data set."""
+    return panel.config["simulate"]["trajectories"]
 
 
 def level_of(panel: Panel) -> float:
@@ -124,13 +156,46 @@ def finding(panels: Sequence[Panel]) -> str:
     )
 
 
-def _draw(row, columns, panels: Sequence[Panel], estimator, levels, settings) -> None:
-    if not panels:
-        return
+def realisation_study_finding(panels: Sequence[Panel]) -> str:
+    """How often terms are right with few realisations, and how the error falls."""
+    parts = []
+    for estimator in (MAIN, BASELINE):
+        shown = [panel for panel in panels if estimator in panel.models]
+        counts: dict[float, list[np.ndarray]] = {}
+        for panel in shown:
+            right = exact_support(panel.model(estimator), panel.law)
+            counts.setdefault(realisations(panel), []).append(right)
+        each = (
+            f"{sum(map(np.sum, hits))} of {sum(map(np.size, hits))} with {number:g}"
+            for number, hits in sorted(counts.items())
+        )
+        if counts:
+            parts.append(
+                f"The {estimator} estimator finds exactly the right terms in "
+                f"{', '.join(each)} realisations."
+            )
+    error, size = (
+        np.log([of(panel) for panel in panels])
+        for of in (
+            lambda p: np.sqrt(np.mean(percent_errors(p, MAIN)["coefficient"] ** 2)),
+            realisations,
+        )
+    )
+    titles = [panel.title for panel in panels]
+    # One straight line per system, of a common slope.
+    table = np.column_stack([size, *(np.equal(titles, t) for t in by_title(panels))])
+    slope = np.linalg.lstsq(table.astype(float), error)[0][0]
+    parts.append(
+        f"The rms error of its coefficients ({MAIN}) goes as the number of realisations "
+        f"to the power {slope:.2f}."
+    )
+    return " ".join(parts)
+
+
+def _draw(row, columns, panels: Sequence[Panel], x, estimator, settings) -> None:
     marker, filled, dashes, shift = KINDS[kind_of(panels[0])]
     colour = look(estimator).color(settings)
     style = {"color": colour, "markerfacecolor": colour if filled else "white"}
-    x = np.array([level_of(p) or _without_noise(levels) for p in panels])
     x = x * shift * (1.1 if estimator == BASELINE else 1.0)
     errors = [percent_errors(p, estimator) for p in panels]
     for axes, name in zip(row, columns, strict=False):
@@ -149,8 +214,10 @@ def _without_noise(levels: Sequence[float]) -> float:
     return levels[0] / 10
 
 
-def _finish(row: Sequence[Axes], columns, title: str, levels: Sequence[float]) -> None:
-    names = [label_of_level(level) if level else "none" for level in levels]
+def _finish(
+    row: Sequence[Axes], columns, title: str, levels: Sequence[float], about: Abscissa
+) -> None:
+    names = [about.name(level) if level else "none" for level in levels]
     places = [level or _without_noise(levels[1:]) for level in levels]
     for axes in row:
         axes.set_xscale("log")
@@ -158,7 +225,7 @@ def _finish(row: Sequence[Axes], columns, title: str, levels: Sequence[float]) -
         axes.xaxis.set_major_locator(FixedLocator(places))
         axes.xaxis.set_major_formatter(FixedFormatter(names))
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_xlabel("Noise / rms of channel (1)")
+        axes.set_xlabel(about.label)
     for axes, name in zip(row, columns, strict=False):
         axes.set_ylabel(f"Error of {ERRORS[name]} (%)")
         log_numbers(axes.yaxis)

@@ -25,10 +25,11 @@ def space_time(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Ensemble mean of truth and model, their difference, and the scatter.
 
     Four maps per panel, time along x and position along y, of the first replicate:
-    E[u] of the truth, E[û] of the recommended model on the same scale, |E[û] − E[u]|,
-    and the standard deviation of û. A second row has those of the published model, with
-    the true standard deviation in place of the true mean; where it diverges, the title
-    says so instead. The line marks the end of training.
+    E[u] of the truth, E[û] of the recommended model, |E[û] − E[u]|, and the standard
+    deviation of û. A second row has those of the published model, with the true
+    standard deviation in place of the true mean; where it diverges, the title says so
+    instead. What is alike has one scale of colours in both rows. The line marks the end
+    of training.
 
     Raises
     ------
@@ -49,7 +50,8 @@ def space_time(panels: Sequence[Panel], settings: Mapping) -> Figure:
             title += f"\n({BASELINE}: diverges, not drawn)"
         row.suptitle(title, x=0.01, ha="left", fontsize=settings["font_size"])
         letter = panel.label(panel.truth.field).strip("$")
-        _row(row, rollout, _maps(rollout, letter, name), settings)
+        shown_here = [panel.rollouts[one] for one in _estimators(panel)]
+        _row(row, rollout, _maps(rollout, letter, name, _scales(shown_here)), settings)
         for axes in row.axes[4:]:
             unit = panel.coordinate_unit(panel.truth.field)
             axes.set_xlabel(f"({unit})", fontsize=small(settings))
@@ -107,22 +109,39 @@ def _row(row: SubFigure, rollout: xr.Dataset, maps: Sequence, settings) -> None:
         bar.locator.set_params(nbins=3 * len(owners))
 
 
-def _maps(rollout: xr.Dataset, letter: str, name: str) -> list[tuple]:
+def _scales(rollouts: Sequence[xr.Dataset]) -> dict[str, Normalize]:
+    """Scales of mean, error of the mean and standard deviation, the same for all."""
+    first = [rollout.isel(replicate=0) for rollout in rollouts]
+    errors = [np.abs(r["mean_estimate"].values - r["mean_true"].values) for r in first]
+    return {
+        "mean": _scale(first[0]["mean_true"].values, symmetric=True),
+        "error": max(map(_scale, errors), key=lambda norm: norm.vmax),
+        "std": _scale(first[0]["std_true"].values),
+    }
+
+
+def _maps(rollout: xr.Dataset, letter: str, name: str, scales) -> list[tuple]:
     """(heading, map of shape (time, node), scale, colours) of the four panels."""
     shown = rollout.isel(replicate=0)
     truth, found = shown["mean_true"].values, shown["mean_estimate"].values
-    error, std = np.abs(found - truth), shown["std_estimate"].values
-    signed, model = _scale(truth, symmetric=True), name.capitalize()
-    mean = f"{model}, $\\mathrm{{E}}[\\hat{{{letter}}}]$", found, signed, SIGNED
-    difference = "Absolute error of the mean", error, _scale(error), POSITIVE
-    spread = f"{model}, std of $\\hat{{{letter}}}$"
+    mean, error, std = (scales[of] for of in ("mean", "error", "std"))
+    model = name.capitalize()
     if name == MAIN:
-        first = f"Truth, $\\mathrm{{E}}[{letter}]$", truth, signed, SIGNED
-        return [first, mean, difference, (spread, std, _scale(std), POSITIVE)]
-    true = shown["std_true"].values
-    same = _scale(true)
-    last = f"Truth, std of ${letter}$", true, same, POSITIVE
-    return [mean, difference, last, (spread, std, same, POSITIVE)]
+        first = f"Truth, $\\mathrm{{E}}[{letter}]$", truth, mean, SIGNED
+    else:
+        true = shown["std_true"].values
+        first = f"Truth, std of ${letter}$", true, std, POSITIVE
+    return [
+        first,
+        (f"{model}, $\\mathrm{{E}}[\\hat{{{letter}}}]$", found, mean, SIGNED),
+        ("Absolute error of the mean", np.abs(found - truth), error, POSITIVE),
+        (
+            f"{model}, std of $\\hat{{{letter}}}$",
+            shown["std_estimate"].values,
+            std,
+            POSITIVE,
+        ),
+    ]
 
 
 def _scale(values: np.ndarray, symmetric: bool = False) -> Normalize:

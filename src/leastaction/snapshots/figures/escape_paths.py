@@ -17,6 +17,7 @@ from leastaction.report.readable import listed, plain_scientific, scientific
 from leastaction.report.recovery import is_replica
 from leastaction.report.study import by_title
 from leastaction.report.style import DASHED, grid_of, key, legend_on_top, small
+from leastaction.report.verdict import reproduces
 from leastaction.snapshots.figures._shared import (
     dots,
     grid_lines,
@@ -44,8 +45,9 @@ def escape_paths(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Where models take a motion whose energy is just below that of the saddles.
 
     Dots: positions in coarse samples of time. Line: the last 400 steps. Grey: lines of
-    equal true potential; black its separatrix. Above each the fate of the motion, ours
-    and the paper's. First replicate, lowest noise.
+    equal true potential; black its separatrix. Above each how many of the starts, which
+    differ by round-off, escape, and the paper's time. Drawn: the unperturbed start of
+    the first replicate, lowest noise.
 
     Paper: Figure 7 draws every step as a line and stops at the escape of one draw; when
     that happens is a matter of round-off (:func:`survival_study`).
@@ -80,38 +82,31 @@ def _every(one: Learned, what: str) -> Line2D:
 
 
 def finding(panels: Sequence[Panel]) -> str:
-    """Which motions escape, when, and what the paper has."""
+    """How long motions stay by estimator, and where the paper's single times lie."""
     found = [(panel, one) for panel in panels for one in passing(panel, SHOWN)]
-    times = {name_of(one): _end(one) for _, one in found}
-    staying = [name_of(one) for _, one in found if _stays(one)]
-    gone = {name: time for name, time in times.items() if name not in staying}
-    said = []
-    if gone:
-        said.append(listed([f"{n} escapes at {seconds(t)}" for n, t in gone.items()]))
-    if staying:
-        verb = "is" if len(staying) == 1 else "are"
-        stop = seconds(max(times.values()))
-        said.append(f"{listed(staying)} {verb} still inside at {stop}")
-    text = f"In our run {'; '.join(said)}."
-    printed = {
-        name_of(one): time
+    said = [f"{name_of(one)} {fate(one)}" for _, one in found]
+    text = f"A last bit decides, so that times are distributions: {'; '.join(said)}."
+    places = [
+        f"{seconds(time)} of {name_of(one)} {_place(one, time)}"
         for panel, one in found
         for time in _printed_times(panel, one)
-    }
-    ours = {name: time for name, time in times.items() if name in printed}
-    if printed and not gone.keys() & printed.keys():
-        text += " In the paper they escape"
-    elif printed and sorted(ours, key=ours.get) != sorted(printed, key=printed.get):
-        text += " That is not the order of the paper"
-    elif printed:
-        text += " That is the order of the paper, but the times are not"
-    if printed:
-        text += f" ({', '.join(f'{n} {seconds(t)}' for n, t in printed.items())})"
+    ]
+    if places:
+        text += f" Of the paper's single times, {listed(places)}."
     lacking = [_lacking(one) for _, one in found if "saddle_margin_true" in one.first]
     if lacking:
-        text = text.removesuffix(".") + ". The start lacks only "
-        text += f"{plain_scientific(lacking[0])} J to pass a saddle, {REASON}"
-    return text.removesuffix(".") + "."
+        text += (
+            f" The start lacks only {plain_scientific(lacking[0])} J to pass a saddle, "
+            f"{REASON}."
+        )
+    return text
+
+
+def _place(one: Learned, time: float) -> str:
+    """Whether a printed time is one more draw of ours (verdict `reproduces`)."""
+    if reproduces(time, one.first["survival_time"].values):
+        return "is one more such draw"
+    return "is not such a draw"
 
 
 def _stays(one: Learned) -> bool:
@@ -153,9 +148,23 @@ def passing(panel: Panel, wanted: Sequence[str]) -> list[Learned]:
 
 
 def fate(one: Learned) -> str:
-    """When the unperturbed motion escaped, or how long it stayed."""
-    time = seconds(_end(one))
-    return f"inside until {time}" if _stays(one) else f"escapes at {time}"
+    """How many of the starts escaped, and the median of their times."""
+    times = one.first["survival_time"].values
+    stopped = one.first["survival_censored"].values > 0
+    escaped, stop = int((~stopped).sum()), seconds(times.max())
+    if not escaped:
+        return f"inside until {stop} from each of {times.size} starts"
+    median = median_of_survival(times, stopped)
+    middle = f"{float(f'{median:.1g}'):,.0f}".replace(",", "\u2009")
+    about = f"about {middle} s" if np.isfinite(median) else f"over {stop}"
+    return f"escapes from {escaped} of {times.size} starts, median {about}"
+
+
+def median_of_survival(times: np.ndarray, censored: np.ndarray) -> float:
+    """Time by which half have escaped (Kaplan–Meier); infinite if they have not."""
+    events, share = kaplan_meier(times, censored)
+    fallen = events[share <= 0.5 + 1e-12]
+    return float(fallen[0]) if fallen.size else np.inf
 
 
 def seconds(time: float) -> str:
@@ -202,12 +211,13 @@ def _path(axes: Axes, panel: Panel, one: Learned, settings: Mapping) -> None:
 def escape_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """True energy along the motions of :func:`escape_paths` minus that of their start.
 
-    Each on its own scale, in coarse samples of time, with the slope of a line through
-    them. Dashed: how much energy the start lacks to pass a saddle. First replicate,
-    lowest noise.
+    One scale for all, linear up to the energy that the start lacks to pass a saddle
+    (dashed), logarithmic beyond. In coarse samples of time, with the slope of a line
+    through them, of the unperturbed start. First replicate, lowest noise.
     """
     found = [(panel, one) for panel in panels for one in passing(panel, SHOWN)]
-    figure, grid = grid_of(settings, -(-len(found) // 2), 2, row=50, rest=8)
+    rows = -(-len(found) // 2)
+    figure, grid = grid_of(settings, rows, 2, row=50, rest=8, sharey=True)
     for axes, (panel, one) in zip(grid.flat, found, strict=False):
         _energy(axes, panel, one, settings)
     for axes in grid.flat[len(found) :]:
@@ -218,6 +228,10 @@ def escape_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
         text = "what the start lacks to pass a saddle, "
         style = {"linewidth": 0.7, "linestyle": DASHED}
         handles.append(key(f"{text}{scientific(lacking[0])} J", "black", **style))
+        handles.append(
+            key("grey: linear scale, logarithmic beyond", "0.9", linewidth=5)
+        )
+        grid[0, 0].set_yscale("symlog", linthresh=lacking[0])
     legend_on_top(figure, handles)
     return figure
 
@@ -233,14 +247,6 @@ def escape_energy_finding(panels: Sequence[Panel]) -> str:
     entries = [f"{plain_scientific(v)} J with {name}" for name, v in far.items()]
     most = f"by up to {listed(entries)}."
     said = []
-    if "LSI" in far and "LGP" in far:
-        better = far["LSI"] < far["LGP"]
-        longer = _end(found["LSI"]) > _end(found["LGP"])
-        said.append(
-            f"LSI keeps it {'better' if better else 'worse'} than LGP "
-            f"{'and' if longer == better else 'but'} "
-            f"{'stays' if longer else 'does not stay'} inside longer"
-        )
     for name, one in found.items():
         drift = float(one.first["passage_drift"])
         if drift < 0 and _stays(one) and drift * _end(one) < -_lacking(one):
@@ -257,18 +263,18 @@ def _lacking(one: Learned) -> float:
 def _energy(axes: Axes, panel: Panel, one: Learned, settings: Mapping) -> None:
     first, time = one.first, one.first["passage_time"].values
     axes.plot(time, first["passage_energy"].values, **dots(one, settings, 1.8))
-    lines = [f"{look_of(one.estimator).label}: {fate(one)}", printed_time(panel, one)]
-    axes.set_title("\n".join(lines))
+    axes.set_title(look_of(one.estimator).label)
     drift = f"drift {scientific(float(first['passage_drift']))} W"
     axes.set_title(drift, loc="right", fontsize=small(settings))
     if "saddle_margin_true" in first:
-        axes.axhline(_lacking(one), color="black", linewidth=0.7, linestyle=DASHED)
+        edge = _lacking(one)
+        axes.axhline(edge, color="black", linewidth=0.7, linestyle=DASHED)
+        axes.axhspan(-edge, edge, color="0.9", zorder=0)
     axes.axhline(0.0, color="0.6", linewidth=0.5, zorder=0)
     # Until the escape, which may be long before the last sample.
     axes.set_xlim(time[0], min(time[-1], float(first["survival_time"][0])))
     axes.set_xlabel("Time (s)")
     axes.set_ylabel("$H(t) - H(0)$ (J)")
-    axes.ticklabel_format(axis="y", style="sci", scilimits=(0, 0))
 
 
 def survival_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -311,8 +317,8 @@ def _survival(axes: Axes, one: Learned, settings: Mapping) -> Line2D:
     axes.step(np.maximum(x, 1e-9), 100 * y, where="post", **style)
     ticks = {"color": style["color"], "markersize": 7, "clip_on": False}
     axes.plot(times[stopped], np.full(stopped.sum(), 100 * share[-1]), "|", **ticks)
-    fallen = events[share <= 0.5 + 1e-12]
-    text = f"median {seconds(fallen[0]) if fallen.size else '> ' + seconds(end)}"
+    median = median_of_survival(times, stopped)
+    text = f"median {seconds(median) if np.isfinite(median) else '> ' + seconds(end)}"
     count = f"{times.size} starts" if times.size > 1 else "1 start"
     name = look_of(one.estimator).label
     return key(f"{name} ({count}): {(~stopped).sum()} escaped, {text}", **style)

@@ -1,0 +1,1 @@
+"""One likelihood of a recorded motion: filter, fit, terms and intervals (README)."""

@@ -1,0 +1,79 @@
+"""Deviations of coefficients after selection, rows of a matrix D: covariance DᵀD.
+
+Where innovations are white, the information G gives them, D = G^(-1/2). Where they are
+not, the process noise is a working covariance, and the scores g_b of stretches of the
+recording tell what it is worth (sandwich; Huber 1967, Liang and Zeger 1986):
+
+.. math::  D_b = \\sqrt{B/(B-1)} \\, G^{-1} g_b .
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from leastaction.likelihood.augmented_kalman_filter import Innovations
+from leastaction.likelihood.term_selection import Quadratic, Solution
+
+# Lags of Ljung and Box's statistic, and its mean over them beyond which innovations are
+# not white: of white ones it is 1 ± .32.
+LAGS, LARGEST_PORTMANTEAU = 20, 3.0
+
+
+def portmanteau(found: Innovations) -> float:
+    """Ljung and Box's statistic over its degrees of freedom; the largest of a sensor.
+
+    One of white innovations.
+    """
+    worst = 0.0
+    for e, V in zip(found.e.T, found.V.T, strict=True):
+        z = e[np.isfinite(V)] / np.sqrt(V[np.isfinite(V)])
+        z, count = z - z.mean(), len(z)
+        lags = np.arange(1, min(LAGS, count // 2) + 1)
+        power = max(float(z @ z), 1e-300)
+        r = np.array([z[k:] @ z[:-k] for k in lags]) / power
+        worst = max(worst, float((count * (count + 2) * r**2 / (count - lags)).mean()))
+    return worst
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Deviations of the active coefficients, and how many stretches they rest on."""
+
+    deviations: np.ndarray  # (deviation, active)
+    stretches: int  # 0 of those of the information
+    portmanteau: float
+
+
+def spread(found: Innovations) -> Spread:
+    """Deviations by information or sandwich, whichever the innovations ask for."""
+    G = found.information
+    size = np.sqrt(np.maximum(np.diag(G), 1e-300))
+    values, vectors = np.linalg.eigh(G / np.outer(size, size))
+    values = np.maximum(values, 1e-14)
+    root = (vectors / np.sqrt(values)).T / size
+    white = portmanteau(found)
+    if white < LARGEST_PORTMANTEAU:
+        return Spread(root, 0, white)
+    scores = -found.moment[:, 0, 1:]
+    scores = scores - scores.mean(axis=0)
+    count = len(scores)
+    rows = np.sqrt(count / (count - 1)) * scores @ (root.T @ root)
+    return Spread(rows, count, white)
+
+
+def nearest_absent(quadratic: Quadratic, law: Solution) -> np.ndarray:
+    r"""Deviation of all coefficients for the absent term that most probably belongs.
+
+    A term below the extended BIC by p/2 − Δℓ belongs to the law with probability
+    w = 1/(1 + exp(p/2 − Δℓ)) and changes it by Δx: √(w (1 − w)) Δx. Terms above it are
+    corrections, which are listed.
+    """
+    gain = quadratic.gains(law)
+    short = (quadratic.penalty * quadratic.candidates.price - gain) / 2
+    w = np.where((gain > 0) & (short > 0), 1 / (1 + np.exp(np.minimum(short, 700))), 0)
+    k = int(np.argmax(w))
+    if not w[k] > 0:
+        return np.zeros_like(law.x)
+    more = quadratic.solve({*law.support, k})
+    change = np.where(np.isin(np.arange(len(law.x)), law.support), more.x - law.x, 0.0)
+    return np.sqrt(w[k] * (1 - w[k])) * change

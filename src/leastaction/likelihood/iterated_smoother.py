@@ -1,0 +1,159 @@
+"""Path, coefficients and noise levels of a recorded motion together.
+
+The iterated Kalman smoother (B. M. Bell, SIAM J. Optim. 4 (1994) 626) is Gauss and
+Newton's method on the whole path: linearise about it, filter with a column for every
+coefficient, smooth, and begin again. Every row is a knot. Windows with free states are
+process noise without a bound at their edges, single shooting is none.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from leastaction.core.progress import report
+from leastaction.likelihood.augmented_kalman_filter import (
+    Innovations,
+    LinearModel,
+    augmented_filter,
+    smoothed,
+)
+from leastaction.likelihood.measured_motion import (
+    LARGEST_INDEFINITE_SHARE,
+    MeasuredMotion,
+    smoothness_model,
+)
+from leastaction.likelihood.noise_levels import (
+    LEAST_PROCESS_NOISE,
+    STARTS,
+    NoiseLevels,
+    profiled,
+    step_of,
+    tuned,
+)
+
+# A fit has converged when ℓ moves, and could gain, less than this: a fifth of a
+# standard error of one coefficient.
+CONVERGED = 0.02
+MOST_ROUNDS = 25
+# Noise levels are tuned again where ℓ has changed by more: they cost all the time, and
+# the end of their search is not sharp.
+LEAST_CHANGE_RETUNED = 0.5
+# Rounds in which noise levels are sought from several starts.
+ROUNDS_OF_STARTS = 3
+# A step is quartered where ℓ falls by more, or by more than this part of what the
+# linear model promised: Silverbox without process noise takes 25 steps without the
+# latter, and 5 with it.
+LARGEST_FALL, LARGEST_BROKEN_PROMISE = 50.0, 0.5
+MOST_QUARTERINGS = 4
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A maximum of the likelihood, linearised about its path."""
+
+    motion: MeasuredMotion
+    c: np.ndarray  # coefficients of all candidates
+    active: np.ndarray  # positions of those that were fitted
+    path: np.ndarray  # (row, 2 dof)
+    levels: NoiseLevels
+    model: LinearModel  # about the path; columns of the active coefficients
+    innovations: Innovations
+    converged: bool
+
+    @property
+    def value(self) -> float:
+        """ℓ."""
+        return self.innovations.value
+
+    def of_all(self, columns: np.ndarray) -> Innovations:
+        """The likelihood as a quadratic function of other coefficients, too."""
+        model, _ = self.motion.linearised(self.path, self.c, columns)
+        return augmented_filter(model, self.levels.process, self.levels.sensor)
+
+
+def smooth_motion(
+    motion: MeasuredMotion, least_sensor: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """q, q̇, q̈ without a law, (row, 3, dof), and the noise of every sensor."""
+    found, noise = np.empty((len(motion.y), 3, motion.dof)), np.empty(motion.dof)
+    for a in range(motion.dof):
+        y = motion.y[:, a]
+        model = smoothness_model(y, motion.begin, motion.dt)
+        # A jerk that moves the position in one row by what neighbours differ by.
+        rough = np.nanstd(np.diff(y)) / motion.dt**2.5
+        rough = np.array([max(rough, 1e-300)])
+        least = np.array([least_sensor[a]])
+        guess = np.maximum(1e-3 * np.nanstd(y), least)
+        levels = NoiseLevels(rough, guess, 1e-12 * rough, least)
+        levels = tuned(model, levels, (1.0, 1e-2, 1e-4, 1e-6))
+        states, _ = smoothed(model, levels.process, levels.sensor)
+        found[:, :, a], noise[a] = states, levels.sensor[0]
+        found[:, 0, a] += np.nanmean(y)
+    return found, noise
+
+
+def fit(
+    motion: MeasuredMotion,
+    c: np.ndarray,
+    active: np.ndarray,
+    path: np.ndarray,
+    levels: NoiseLevels,
+    fixed_process: bool = False,
+    rounds_of_starts: int = ROUNDS_OF_STARTS,
+) -> Fit | None:
+    """Fit the `active` coefficients from a path and levels to begin with.
+
+    None if the mass matrix is indefinite along the motion, or nothing follows it.
+    """
+    active = np.asarray(active, dtype=int)
+    model, indefinite = motion.linearised(path, c, active)
+    if indefinite > LARGEST_INDEFINITE_SHARE:
+        return None
+    before, here, converged = np.inf, -np.inf, False
+    for number in range(MOST_ROUNDS):
+        if abs(here - before) > LEAST_CHANGE_RETUNED:
+            starts = STARTS if number < rounds_of_starts and not fixed_process else ()
+            levels = tuned(model, levels, starts, fixed_process)
+        found = augmented_filter(model, levels.process, levels.sensor)
+        if not np.isfinite(found.moment).all():
+            return None
+        change, gain = step_of(found)
+        before, here = here, found.value + gain
+        moved, _ = smoothed(model.shifted(change), levels.process, levels.sensor)
+        report("round %d: ell %.2f, gain %.3g, S %s, R %s", number, found.value, gain,
+               levels.process, levels.sensor)  # fmt: skip
+        size = np.abs(moved[:, : motion.dof]) / levels.sensor
+        settled = abs(here - before) < CONVERGED and gain < CONVERGED
+        if settled or (gain < CONVERGED and size.max() < 0.01):
+            converged = True
+            break
+        step = 1.0
+        for _ in range(MOST_QUARTERINGS):
+            trial = c.copy()
+            trial[active] += step * change
+            there = path + step * moved
+            new, indefinite = motion.linearised(there, trial, active)
+            value = profiled(new, levels) if _usable(new, indefinite) else -np.inf
+            allowed = max(LARGEST_FALL, LARGEST_BROKEN_PROMISE * gain)
+            if value > here - allowed:
+                break
+            step /= 4
+        else:
+            if not np.isfinite(value):
+                return None
+        c, path, model = trial, there, new
+    found = augmented_filter(model, levels.process, levels.sensor)
+    return Fit(motion, c, active, path, levels, model, found, converged)
+
+
+def _usable(model: LinearModel, indefinite: float) -> bool:
+    return indefinite <= LARGEST_INDEFINITE_SHARE and bool(np.isfinite(model.A).all())
+
+
+def begin_levels(
+    missed: np.ndarray, noise: np.ndarray, least_sensor: np.ndarray, dt: float
+) -> NoiseLevels:
+    """Noise levels to begin with, from missed forces of rows and noise of sensors."""
+    process = np.maximum(missed * np.sqrt(dt), 1e-300)
+    bound = LEAST_PROCESS_NOISE * process
+    return NoiseLevels(process, np.maximum(noise, least_sensor), bound, least_sensor)

@@ -1,0 +1,143 @@
+"""A recorded motion as a linear state-space model about a reference path.
+
+Of M(q; c) q̈ = F(q, q̇, t; c) + S w with white w, positions y = q + e are measured in
+every row. One step of Runge and Kutta's method with variational equations from every
+row of a path gives the model of :mod:`.augmented_kalman_filter`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from leastaction.likelihood.augmented_kalman_filter import LinearModel
+from leastaction.trajectories.variational_equations import VariationalEquations
+
+# Stretches whose scores are compared; Student's t of 23 degrees of freedom is 2.07.
+STRETCHES = 24
+# Start variances over those of the motion: ten times leaves a start free, and its
+# logarithm well scaled.
+START_VARIANCE = 10.0
+# Share of rows in which a mass matrix may be indefinite: rows of a spike, or where the
+# smoothed path is off.
+LARGEST_INDEFINITE_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class MeasuredMotion:
+    """Rows of all trajectories, one after the other."""
+
+    equations: VariationalEquations
+    y: np.ndarray  # positions, (row, dof); NaN where there are none
+    parts: Sequence[slice]  # rows of each trajectory
+    dt: float
+    steps: int = 2  # of the integrator between rows
+    # Input at the begin and the middle of every step, by the number of steps.
+    force: Callable[[int], np.ndarray] | None = None
+
+    @property
+    def dof(self) -> int:
+        """Number of coordinates."""
+        return self.y.shape[1]
+
+    @cached_property
+    def begin(self) -> np.ndarray:
+        """Whether a row is the first one of its trajectory."""
+        found = np.zeros(len(self.y), dtype=bool)
+        found[[part.start for part in self.parts]] = True
+        return found
+
+    @cached_property
+    def block(self) -> np.ndarray:
+        """Stretch of every row; all have the same number of rows."""
+        return np.arange(len(self.y)) * STRETCHES // len(self.y)
+
+    def with_width(self, width: float) -> "MeasuredMotion":
+        """The motion with another velocity within which friction turns."""
+        return replace(self, equations=replace(self.equations, width=width))
+
+    def linearised(
+        self, path: np.ndarray, c: np.ndarray, active: np.ndarray
+    ) -> tuple[LinearModel, float]:
+        """Model of deviations from `path`, (row, 2 dof), and from `active` of `c`.
+
+        With it comes the share of rows whose mass matrix is not positive definite;
+        motions that escape over one row have an infinite model.
+        """
+        n = self.dof
+        force = None if self.force is None else self.force(self.steps)
+        rows = np.arange(len(self.y))
+        how = self.dt, self.steps, force, rows
+        with np.errstate(all="ignore"):
+            end, by_all, mobility = self.equations.flow(path, c, active, *how)
+        last = np.append(self.begin[1:], True)
+        end[last], by_all[last] = 0.0, 0.0
+        d = end - np.roll(path, -1, axis=0)
+        d[last] = 0.0
+        A, B = by_all[:, :, : 2 * n], np.ascontiguousarray(by_all[:, :, 2 * n :])
+        A = np.ascontiguousarray(A)
+        Q = self._of_white_force(A, mobility)
+        motion = np.concatenate([path[:, :n].std(axis=0), path[:, n:].std(axis=0)])
+        model = LinearModel(
+            self.y - path[:, :n],
+            self.begin,
+            self.block,
+            A,
+            B,
+            d,
+            Q,
+            START_VARIANCE * np.maximum(motion**2, 1e-300),
+            np.ones_like(self.y),
+        )
+        return model, self._indefinite(mobility)
+
+    def _of_white_force(self, A, mobility):
+        """Q of a white generalised force of every coordinate, (row, dof, 2n, 2n).
+
+        ∫ Φ G Gᵀ Φᵀ over a row by Simpson's rule, G = (0, M⁻¹); of Φ from its middle the
+        root of A is taken, (1 + X)^½ = 1 + X/2 − X²/8.
+        """
+        n = self.dof
+        X = A - np.eye(2 * n)
+        half = np.eye(2 * n) + X / 2 - X @ X / 8
+        G = np.concatenate([np.zeros_like(mobility), mobility], axis=1)
+        found = 0.0
+        for weight, phi in ((1 / 6, A), (4 / 6, half), (1 / 6, None)):
+            moved = G if phi is None else phi @ G
+            found = found + weight * np.einsum("kai,kbi->kiab", moved, moved)
+        return np.ascontiguousarray(self.dt * found)
+
+    def _indefinite(self, mobility) -> float:
+        if not np.isfinite(mobility).all():
+            return 1.0
+        lowest = np.linalg.eigvalsh((mobility + mobility.transpose(0, 2, 1)) / 2)[:, 0]
+        return float((lowest <= 0).mean())
+
+
+def smoothness_model(y: np.ndarray, begin: np.ndarray, dt: float) -> LinearModel:
+    """Model of one coordinate whose jerk is white noise: no law at all."""
+    rows = len(y)
+    A = np.array([[1.0, dt, dt**2 / 2], [0.0, 1.0, dt], [0.0, 0.0, 1.0]])
+    Q = np.array(
+        [
+            [dt**5 / 20, dt**4 / 8, dt**3 / 6],
+            [dt**4 / 8, dt**3 / 3, dt**2 / 2],
+            [dt**3 / 6, dt**2 / 2, dt],
+        ]
+    )
+    known = y[np.isfinite(y)]
+    size = max(np.ptp(known), 1e-300)
+    rate = np.abs(np.diff(known)).max() / dt
+    sizes = np.array([size, max(rate, size / (rows * dt)), 2 * rate / dt + size])
+    return LinearModel(
+        (y - known.mean())[:, None],
+        begin,
+        np.zeros(rows, dtype=int),
+        np.broadcast_to(A, (rows, 3, 3)).copy(),
+        np.zeros((rows, 3, 0)),
+        np.zeros((rows, 3)),
+        np.broadcast_to(Q, (rows, 1, 3, 3)).copy(),
+        START_VARIANCE * sizes**2,
+        np.ones((rows, 1)),
+    )

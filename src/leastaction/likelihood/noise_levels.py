@@ -1,0 +1,109 @@
+"""Standard deviations of process and sensor noise by maximum likelihood.
+
+Both are logarithms between bounds; a process noise at its lower bound is none. With
+coefficients profiled the likelihood is ℓ + ½ gᵀ G⁻¹ g.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from leastaction.likelihood.augmented_kalman_filter import (
+    Innovations,
+    LinearModel,
+    augmented_filter,
+)
+
+# Process noise over that of a start without a law; noise and force can each explain a
+# miss, and the likelihood has a maximum near each.
+STARTS = (1.0, 1e-1, 1e-2, 1e-3, 1e-5)
+# Lower bound of the process noise over that of the start: it then explains 1e-14 of
+# the variance of a miss.
+LEAST_PROCESS_NOISE = 1e-7
+# Eigenvalues of an information with unit diagonal that count as none: the roundoff of
+# 1e5 rows.
+SINGULAR = 1e-11
+
+
+class NoiseLevels(NamedTuple):
+    """Standard deviations of the process noises and of the sensors, with bounds."""
+
+    process: np.ndarray
+    sensor: np.ndarray
+    least_process: np.ndarray
+    least_sensor: np.ndarray
+
+    @property
+    def is_free(self) -> np.ndarray:
+        """Whether a process noise is above its bound."""
+        return self.process > 1.1 * self.least_process
+
+
+def step_of(found: Innovations) -> tuple[np.ndarray, float]:
+    """δc = G⁻¹g and the gain ½ gᵀG⁻¹g; directions without information stay."""
+    G, g = found.information, found.gradient
+    if not len(g):
+        return g, 0.0
+    size = np.sqrt(np.maximum(np.diag(G), 1e-300))
+    values, vectors = np.linalg.eigh(G / np.outer(size, size))
+    inverse = np.where(values > SINGULAR * len(g), 1 / np.maximum(values, 1e-300), 0.0)
+    change = vectors @ (inverse * (vectors.T @ (g / size))) / size
+    return change, 0.5 * float(g @ change)
+
+
+def profiled(model: LinearModel, levels: NoiseLevels) -> float:
+    """ℓ + ½ gᵀG⁻¹g; −∞ where the filter diverges."""
+    found = augmented_filter(model, levels.process, levels.sensor)
+    if not np.isfinite(found.moment).all():
+        return -np.inf
+    return found.value + step_of(found)[1]
+
+
+def tuned(
+    model: LinearModel,
+    levels: NoiseLevels,
+    starts: tuple[float, ...] = (),
+    fixed_process: bool = False,
+) -> NoiseLevels:
+    """Levels of the largest likelihood from `levels`, or the best of several `starts`.
+
+    Starts are factors of the process noise; both noises are then scaled by the mean of
+    e²/V. With `fixed_process` the sensors alone are tuned.
+    """
+    from scipy.optimize import minimize
+
+    count = 0 if fixed_process else len(levels.process)
+
+    def at(logs: np.ndarray) -> NoiseLevels:
+        process = np.exp(logs[:count]) if count else levels.process
+        return levels._replace(process=process, sensor=np.exp(logs[count:]))
+
+    def cost(logs: np.ndarray) -> float:
+        value = profiled(model, at(logs))
+        return -value if np.isfinite(value) else 1e300
+
+    trials = [_scaled(model, levels)]
+    for factor in starts:
+        moved = np.maximum(factor * levels.process, levels.least_process)
+        trials.append(_scaled(model, levels._replace(process=moved)))
+    best = max(trials, key=lambda each: profiled(model, each))
+    least = np.log(np.append(levels.least_process[:count], levels.least_sensor))
+    begin = np.log(np.append(best.process[:count], best.sensor))
+    begin = np.maximum(begin, least)
+    bounds = [(low, max(low, x) + 12.0) for low, x in zip(least, begin, strict=True)]
+    # Differences of e-3 of a level, and an end where ℓ gains less than 0.01.
+    how = {"eps": 1e-3, "ftol": 1e-2 / max(abs(cost(begin)), 1.0), "maxiter": 40}
+    found = minimize(cost, begin, method="L-BFGS-B", bounds=bounds, options=how)
+    return at(found.x)
+
+
+def _scaled(model: LinearModel, levels: NoiseLevels) -> NoiseLevels:
+    found = augmented_filter(model, levels.process, levels.sensor)
+    square = found.moment[:, 0, 0].sum() - 2 * step_of(found)[1]
+    factor = np.sqrt(max(square, 1e-300) / max(found.count, 1))
+    if not np.isfinite(factor):
+        return levels
+    return levels._replace(
+        process=np.maximum(factor * levels.process, levels.least_process),
+        sensor=np.maximum(factor * levels.sensor, levels.least_sensor),
+    )

@@ -1,0 +1,251 @@
+"""Which candidates a law has: one search on the likelihood of all of them.
+
+Linearised about one path, ℓ is a quadratic function of the coefficients of all
+candidates, so that any support costs one small system. A term is in the law if
+
+- it gains more than the extended BIC asks (Chen and Chen, Biometrika 95 (2008) 759),
+  2Δℓ > p (log N + 2 log K) for N measurements, K candidates and a price p, and
+- without it a fifth more of the force would be missed, where a force is missed: the
+  power of the innovations beyond that of the sensors, Σ e²/V − Σ R/V.
+
+Terms that fulfil the first alone are *corrections*: real in these data, smaller than
+what is missing.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from leastaction.likelihood.augmented_kalman_filter import Innovations
+
+# Part of the missed power that a term must explain. With none, real machines get terms
+# that correct one-step errors of their converters; simulated laws have the same terms
+# with .1 to .3 (README).
+SHARE_OF_MISSED_POWER = 0.2
+# Missed power is more than the chance of Σ e²/V, in its standard deviations √(2N).
+DEVIATIONS_OF_CHANCE = 3.0
+# Price, in terms, of a loss with a negative coefficient: self-excited motion.
+PRICE_OF_GAIN = 2.0
+RIDGE_OF_UNIT_DIAGONAL = 1e-12
+MOST_MOVES = 400
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What is known of the candidates before any data."""
+
+    price: np.ndarray  # of each, in terms
+    required: Sequence[int]  # in every law: viscous damping
+    stays: Sequence[int]  # what the search does not drop
+    positive: np.ndarray  # losses that feed energy in with a negative coefficient
+    # Of a support and coefficients: the terms that give the scale of each part.
+    fixed: Callable[[Sequence[int], np.ndarray], list[int]]
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """2ℓ(x) = 2 b·x − xᵀ G x + const of the coefficients x of all candidates."""
+
+    candidates: Candidates
+    G: np.ndarray
+    b: np.ndarray
+    c: np.ndarray  # where it was made
+    square: float  # Σ e²/V at x = 0
+    sensor_share: float  # Σ R/V
+    count: int  # of measurements
+    correlation: float = 1.0  # rows that an innovation is correlated over
+
+    @classmethod
+    def of(
+        cls, candidates: Candidates, c: np.ndarray, found: Innovations
+    ) -> "Quadratic":
+        """From innovations with a column for every candidate, at c."""
+        G, g = found.information, found.gradient
+        b = g + G @ c
+        square = found.moment[:, 0, 0].sum() + 2 * b @ c - c @ G @ c
+        about = float(square), found.sensor_share, found.count
+        return cls(candidates, G, b, c, *about, correlation_length(found))
+
+    @property
+    def penalty(self) -> float:
+        """2Δℓ that a term of price one needs.
+
+        Of innovations that are correlated over τ rows there are N/τ, each as good as τ.
+        """
+        independent = max(self.count / self.correlation, np.e)
+        asked = np.log(independent) + 2 * np.log(len(self.c))
+        return float(self.correlation * asked)
+
+    def solve(self, support: Sequence[int]) -> "Solution":
+        """Best coefficients of a support."""
+        support = sorted(support)
+        fixed = [k for k in self.candidates.fixed(support, self.c)]
+        free = [k for k in support if k not in fixed]
+        x = np.zeros_like(self.c)
+        x[fixed] = self.c[fixed]
+        G, right = self.G[np.ix_(free, free)], (self.b - self.G @ x)[free]
+        size = np.sqrt(np.maximum(np.diag(G), 1e-300))
+        scaled = G / np.outer(size, size) + RIDGE_OF_UNIT_DIAGONAL * np.eye(len(free))
+        inverse = np.linalg.pinv(scaled, hermitian=True) / np.outer(size, size)
+        x[free] = inverse @ right
+        square = self.square - 2 * self.b @ x + x @ self.G @ x
+        return Solution(tuple(support), free, x, inverse, float(square))
+
+    def gains(self, found: "Solution") -> np.ndarray:
+        """2Δℓ of every absent candidate added alone; zero of those present."""
+        slope = self.b - self.G @ found.x
+        cross = self.G[:, found.free]
+        left = np.diag(self.G) - np.einsum(
+            "ij,jk,ik->i", cross, found.inverse, cross, optimize=True
+        )
+        clear = left > 1e-9 * np.diag(self.G)
+        gain = np.where(clear, slope**2 / np.where(clear, left, 1.0), 0.0)
+        gain[list(found.support)] = 0.0
+        return gain
+
+    def losses(self, found: "Solution") -> np.ndarray:
+        """2Δℓ that every term loses alone; infinite of those that stay."""
+        loss = np.full(len(self.c), np.inf)
+        variance = np.maximum(np.diag(found.inverse), 1e-300)
+        loss[found.free] = found.x[found.free] ** 2 / variance
+        loss[list(self.candidates.stays)] = np.inf
+        return loss
+
+    def missed(self, found: "Solution") -> float:
+        """Power of the missed force; zero where it may be chance."""
+        excess = found.square - self.sensor_share
+        chance = DEVIATIONS_OF_CHANCE * np.sqrt(2 * self.count)
+        return excess if excess > chance else 0.0
+
+    def price(self, x: np.ndarray) -> np.ndarray:
+        """Price of every candidate, with the sign that it has."""
+        feeds = self.candidates.positive & (x < 0)
+        return self.candidates.price + PRICE_OF_GAIN * feeds
+
+    def criterion(self, found: "Solution") -> float:
+        """Extended BIC, up to a constant."""
+        price = self.price(found.x)[list(found.support)].sum()
+        return found.square + self.penalty * float(price)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Coefficients of a support."""
+
+    support: tuple[int, ...]
+    free: list[int]
+    x: np.ndarray  # of all candidates
+    inverse: np.ndarray  # of G of the free ones
+    square: float  # Σ e²/V
+
+
+def select(
+    quadratic: Quadratic,
+    support: Iterable[int],
+    share: float = SHARE_OF_MISSED_POWER,
+) -> Solution:
+    """Drop, add and exchange terms from `support` on, until none is to be moved.
+
+    With `share` zero the extended BIC decides alone. What is required joins at the end:
+    viscous friction that stays for sure takes no place from a dry one that fits better.
+    """
+    found = quadratic.solve(support)
+    seen = {found.support}
+    for _ in range(MOST_MOVES):
+        moved = (
+            _drop(quadratic, found, share)
+            or _add(quadratic, found, share)
+            or _exchange(quadratic, found)
+        )
+        if moved is None or moved.support in seen:
+            break
+        seen.add(moved.support)
+        found = moved
+    return quadratic.solve({*found.support, *quadratic.candidates.required})
+
+
+def _drop(quadratic, found, share) -> Solution | None:
+    loss = quadratic.losses(found)
+    asked = quadratic.penalty * quadratic.price(found.x)
+    asked = np.maximum(asked, share / (1 - share) * quadratic.missed(found))
+    ratio = loss / asked
+    k = int(np.argmin(ratio))
+    if not ratio[k] < 1:
+        return None
+    return quadratic.solve(set(found.support) - {k})
+
+
+def _add(quadratic, found, share) -> Solution | None:
+    gain = quadratic.gains(found)
+    asked = quadratic.penalty * quadratic.candidates.price
+    asked = np.maximum(asked, share * quadratic.missed(found))
+    for k in np.argsort(-gain / asked, kind="stable"):
+        if gain[k] <= asked[k]:
+            return None
+        more = quadratic.solve({*found.support, int(k)})
+        if gain[k] > quadratic.penalty * quadratic.price(more.x)[k]:
+            return more
+    return None
+
+
+def _exchange(quadratic, found) -> Solution | None:
+    """The best law with one term exchanged for another, if it is better."""
+    best, value = None, quadratic.criterion(found) - 1.0
+    stay = {*quadratic.candidates.stays}
+    for k in [k for k in found.free if k not in stay]:
+        fewer = quadratic.solve(set(found.support) - {k})
+        gain = quadratic.gains(fewer)
+        gain[k] = 0.0
+        promise = quadratic.criterion(fewer) - gain
+        promise = promise + quadratic.penalty * quadratic.candidates.price
+        j = int(np.argmin(np.where(gain > 0, promise, np.inf)))
+        if gain[j] > 0 and promise[j] < value:
+            other = quadratic.solve({*fewer.support, j})
+            if quadratic.criterion(other) < value:
+                best, value = other, quadratic.criterion(other)
+    return best
+
+
+def corrections(quadratic: Quadratic, law: Solution) -> tuple[int, ...]:
+    """Terms that the extended BIC alone would add to a law."""
+    candidates = replace(quadratic.candidates, stays=law.support)
+    wider = replace(quadratic, candidates=candidates)
+    found = select(wider, law.support, 0.0)
+    return tuple(k for k in found.support if k not in law.support)
+
+
+def correlation_length(found: Innovations) -> float:
+    """1 + 2 Σ ρ_k over the lags up to the first that is not positive; at least one.
+
+    Of the sensor whose innovations are correlated longest (Geyer, Stat. Sci. 7 (1992)
+    473).
+    """
+    longest = 1.0
+    for e, V in zip(found.e.T, found.V.T, strict=True):
+        z = e[np.isfinite(V)] / np.sqrt(V[np.isfinite(V)])
+        z = z - z.mean()
+        power = np.abs(np.fft.rfft(z, 2 * len(z))) ** 2
+        covariance = np.fft.irfft(power)[: len(z)]
+        if not covariance[0] > 0:
+            continue
+        rho = covariance / covariance[0]
+        last = int(np.argmax(rho <= 0)) or len(z)
+        longest = max(longest, float(1 + 2 * rho[1:last].sum()))
+    return longest
+
+
+def parts(touched: Iterable[int]) -> list[int]:
+    """Groups of coordinates, as bits, that terms holding `touched` connect.
+
+    >>> parts([0b001, 0b110, 0b010])
+    [1, 6]
+    """
+    found: list[int] = []
+    for bits in touched:
+        joined = int(bits)
+        for part in [p for p in found if p & joined]:
+            found.remove(part)
+            joined |= part
+        found.append(joined)
+    return found

@@ -1,0 +1,86 @@
+"""Laws of settings that a paper leaves open: what a sweep makes, what it shares."""
+
+import copy
+
+import pytest
+import yaml
+from project import ROOT
+
+from leastaction.configuration import jobs
+from leastaction.configuration.checks import check_example
+from leastaction.configuration.config import with_variants
+from leastaction.configuration.example import completed
+from leastaction.configuration.sweep import maker, shown, with_sweeps
+from leastaction.core.settings import ConfigError
+
+
+@pytest.fixture
+def harmonic():
+    path = ROOT / "config/examples/stochastic_lagrangian/harmonic.yaml"
+    content = yaml.safe_load(path.read_text())
+    content["estimators"]["published"]["sweep"] = {
+        "identify.threshold": {"values": [450, 7.5e-3], "name": "λ", "unit": "N/m"},
+    }
+    return content
+
+
+def test_a_swept_estimator_differs_in_one_value(harmonic):
+    made = with_sweeps(harmonic["estimators"])
+    swept, given = copy.deepcopy(made["published_threshold_7_5e_3"]), made["published"]
+    setting = {"name": "λ", "value": 7.5e-3, "unit": "N/m", "of": "published"}
+    assert swept.pop("setting") == setting
+    assert swept["identify"].pop("threshold") == 7.5e-3
+    given["identify"].pop("threshold")
+    assert swept == {key: value for key, value in given.items() if key != "sweep"}
+
+
+def test_a_file_is_made_again_only_after_the_swept_step(harmonic):
+    harmonic["estimators"]["published"]["sweep"] = {
+        "identify.threshold": [450],
+        "assemble.remove_null_candidates": {"values": [1]},
+    }
+    recipes = with_sweeps(harmonic["estimators"])
+    of_library = "published_remove_null_candidates_1"
+    assert maker(recipes, "published_threshold_450", "assemble") == "published"
+    assert maker(recipes, of_library, "differentiate") == "published"
+    assert maker(recipes, of_library, "assemble") == of_library
+    assert maker(recipes, "published_threshold_450", "identify") != "published"
+
+
+def test_figures_show_no_readings_and_they_are_not_rolled_out(harmonic):
+    example = completed(harmonic, "harmonic")
+    check_example(example, "harmonic")
+    usual = ["published", "recommended"]
+    assert (
+        shown(example["estimators"]) == jobs.panel(example, ())["estimators"] == usual
+    )
+    scored = jobs.scored(example)
+    assert len(scored["estimators"]) == 4
+    assert scored["rolled_out"] == usual
+    example["validate"]["estimators"] = ["published", "published_threshold_450"]
+    assert len(jobs.scored(example)["rolled_out"]) == 2
+    assert jobs.rolled_out(example) == ["published"]
+
+
+def test_a_variant_is_not_swept_by_itself(harmonic):
+    for name, content in with_variants("harmonic", harmonic):
+        assert ("sweep" in content["estimators"]["published"]) == (name == "harmonic")
+        if name != "harmonic":
+            break
+
+
+@pytest.mark.parametrize("key", ["threshold", "identify", "simulate.time_step"])
+def test_a_key_outside_the_steps_is_refused(harmonic, key):
+    harmonic["estimators"]["published"]["sweep"] = {key: [1.0]}
+    with pytest.raises(ConfigError, match=r"no setting of a step|unknown key"):
+        completed(harmonic, "harmonic")
+
+
+def test_authors_numbers_stand_beside_the_terms(harmonic):
+    entry = {"item": "Table I", "noise_level": 0.0, "terms": [[1.0, "x"], [2.0, "1"]]}
+    harmonic["publish"]["lagrangians"] = [entry | {"authors": [1.0, None]}]
+    example = completed(harmonic, "harmonic")
+    check_example(example, "harmonic")
+    example["publish"]["lagrangians"][0]["authors"].pop()
+    with pytest.raises(ConfigError, match="1 numbers for 2 terms"):
+        check_example(example, "harmonic")
