@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
@@ -38,6 +38,8 @@ from leastaction.core.families import unknown
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from leastaction.core.library import Library
 
 CALCULI = ("ito", "stratonovich")
 # A determinant larger than this, over its bound by Hadamard, does not vanish.
@@ -269,7 +271,7 @@ class System:
         """Whether every coordinate has a kinetic energy."""
         return not is_singular(self.mass_matrix)
 
-    def library(self, config: Mapping):
+    def library(self, config: Mapping) -> "Library":
         """Candidates of the `library` section of an example with this system."""
         from leastaction.core.library import Library
 
@@ -402,7 +404,7 @@ class System:
         replicates: int = 1,
         seed: int = 0,
         units: Mapping[str, str] | None = None,
-        **more,
+        **more: Any,
     ) -> "xr.Dataset":
         """Observations of an ensemble: a strong Taylor scheme, or Runge–Kutta.
 

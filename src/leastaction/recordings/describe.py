@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
@@ -91,13 +92,14 @@ class Description:
             role = f"rate of {c.of}" if c.of else c.role
             lines.append(f"  {c.name:<{width}}  {role:<10}  {'; '.join(c.remarks)}")
         text = yaml.safe_dump(self.settings, sort_keys=False)
-        (part,) = self.settings["recordings"].values()
-        command = learn_command(part["import"])
-        lines += ["", "Next, with the right units and without what is none:", command]
-        return "\n".join([*lines, "", "The same as a YAML for snakemake:", text])
+        lines += ["", "Next, with the right units and without what is none:"]
+        if Path(self.source).exists():
+            (part,) = self.settings["recordings"].values()
+            lines += [learn_command(part["import"]), "", "or as a YAML for snakemake:"]
+        return "\n".join([*lines, text])
 
 
-def describe(source, **reading) -> Description:
+def describe(source: Any, **reading: Any) -> Description:
     """Look at the columns of a table: rate, gaps, wraps, quantisation, roles, units.
 
     Parameters

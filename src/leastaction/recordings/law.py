@@ -36,6 +36,7 @@ from leastaction.report.readable import percent_text
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 # Standard errors that a further step may move a law by.
 LARGEST_REMAINING = 3.0
@@ -263,7 +264,7 @@ class Law(IdentifiedModel):
         """Names of its figures."""
         return SHAKEN_FIGURES if self.rollout is None else FIGURES
 
-    def plot(self, what: str | None = None):
+    def plot(self, what: str | None = None) -> "Figure":
         """Figure `what` of the law; see :attr:`figures`.
 
         Parameters
