@@ -6,7 +6,7 @@ coefficient, smooth, and begin again. Every row is a knot. Windows with free sta
 process noise without a bound at their edges, single shooting is none.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
