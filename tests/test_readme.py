@@ -2,11 +2,15 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import leastaction as la
+from leastaction.__main__ import main
 
 README = Path(__file__).parents[1] / "README.md"
 NUMBER = re.compile(r"-?\d+\.?\d*")
@@ -37,7 +41,7 @@ def run(*words, folder):
     return done.stdout
 
 
-def test_the_first_page_runs_as_typed(tmp_path):
+def test_the_first_page_runs_as_typed(tmp_path, monkeypatch, capsys):
     (session,) = blocks("console")
     for part in session.split("$ ")[1:]:
         line, _, shown = part.partition("\n")
@@ -46,7 +50,16 @@ def test_the_first_page_runs_as_typed(tmp_path):
         agree(shown, run("-m", command, *words, folder=tmp_path))
     ((program,), (shown,)) = blocks("python"), blocks("text")
     agree(shown, run("-c", program, folder=tmp_path))
-    assert (tmp_path / "pendulum.nc").exists()
+    made = sorted(path.name for path in (tmp_path / "law").iterdir())
+    assert made == ["law.md", "model.nc", "prediction.png", "residuals.png"]
+    law = la.load(tmp_path / "law/model.nc")
+    assert law.to_markdown() == (tmp_path / "law/law.md").read_text()
+    again = la.load(tmp_path / "pendulum.nc")
+    assert again.terms.equals(law.terms) and again.source == law.source
+    monkeypatch.chdir(tmp_path)
+    shutil.copy("swings.csv", "other.csv")
+    assert main([*words[:1], "other.csv", *words[2:]]) == 1
+    assert "law/ holds the law of swings.csv" in capsys.readouterr().err
 
 
 def test_the_readme_is_short():

@@ -178,15 +178,6 @@ def test_an_interrupt_ends_without_a_traceback(monkeypatch, capsys):
     assert run(capsys, "describe", "x.csv") == (130, "leastaction: interrupted\n")
 
 
-def command(*arguments, folder):
-    return subprocess.run(
-        [sys.executable, "-m", "leastaction", *map(str, arguments)],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-    )
-
-
 def test_a_closed_output_ends_without_a_traceback(tmp_path):
     write(tmp_path, rows(2), HEADER)
     line = [sys.executable, "-m", "leastaction", "describe", "rig.csv"]
@@ -198,25 +189,12 @@ def test_a_closed_output_ends_without_a_traceback(tmp_path):
     assert described.wait() == program.PIPE_CLOSED == 128 + signal.SIGPIPE
 
 
-def test_the_demonstration_is_learned_as_it_says(tmp_path):
-    """One command after the other, as `demo` and `describe` print them."""
-    told = command("demo", folder=tmp_path).stdout.splitlines()
-    again = command("demo", folder=tmp_path)
-    assert again.returncode == 1 and "swings.csv exists" in again.stderr
-    assert told[-1] in command("describe", "swings.csv", folder=tmp_path).stdout
-    done = command(*shlex.split(told[-1])[1:], folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    made = sorted(path.name for path in (tmp_path / "law").iterdir())
-    assert made == ["law.md", "model.nc", "prediction.png", "residuals.png"]
-    assert "Written to law/: law.md" in done.stderr
-    assert done.stdout.strip() == (tmp_path / "law/law.md").read_text().strip()
-    law = la.load(tmp_path / "law/model.nc")
-    assert law.verdict == "found" and law.source == "swings.csv"
-    assert law.to_markdown().strip() == done.stdout.strip()
-    terms = law.terms.set_index("term")
-    for name, value in {"cos(theta)": 40.0, "abs(thetadot)": 0.2}.items():
-        assert terms.low[name] < value < terms.high[name]
-    other = tmp_path / "other.csv"
-    other.write_text((tmp_path / "swings.csv").read_text())
-    refused = command("learn", "other.csv", *ANGLE, folder=tmp_path)
-    assert "law/ holds the law of swings.csv" in refused.stderr
+def test_the_demonstration_says_what_to_type(tmp_path, monkeypatch, capsys):
+    """The line that `demo` prints is that of `describe`; the README types both."""
+    monkeypatch.chdir(tmp_path)
+    assert program.main(["demo"]) == 0
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert program.main(["describe", "swings.csv"]) == 0
+    assert line in capsys.readouterr().out.splitlines()
+    status, told = run(capsys, "demo")
+    assert status == 1 and "swings.csv exists; name another file" in told

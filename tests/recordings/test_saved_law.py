@@ -138,7 +138,7 @@ def test_numbers_that_an_engineer_asks_for(law):
     truth = {
         "mass": (MASS, "kg"),
         "stiffness": (STIFFNESS, "N/m"),
-        "viscous damping": (DAMPING, "kg/s"),
+        "viscous damping": (DAMPING, "N·s/m"),
         "natural frequency": (rate / (2 * np.pi), "Hz"),
         "damping ratio": (100 * DAMPING / (2 * MASS * rate), "%"),
     }

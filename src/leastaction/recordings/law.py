@@ -36,6 +36,7 @@ from leastaction.report.readable import percent_text
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 # Standard errors that a further step may move a law by.
 LARGEST_REMAINING = 3.0
@@ -171,7 +172,7 @@ class Law(IdentifiedModel):
         parts = {"observations": self.observations.assign_attrs(about)}
         if self.rollout is not None:
             parts["rollout"] = self.rollout.assign_attrs(contract="measured_rollout")
-        files.save(self.model, path, "model", parts)
+        files.save(self.model, path, "model", parts=parts)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -263,7 +264,7 @@ class Law(IdentifiedModel):
         """Names of its figures."""
         return SHAKEN_FIGURES if self.rollout is None else FIGURES
 
-    def plot(self, what: str | None = None):
+    def plot(self, what: str | None = None) -> "Figure":
         """Figure `what` of the law; see :attr:`figures`.
 
         Parameters
@@ -346,10 +347,11 @@ class Law(IdentifiedModel):
         if self.rollout is None:
             count = int(self.dataset["samples"])
             return f"error bars are those of the likelihood of {count} sampling times"
-        return (
-            f"error bars hold for amplitudes {_amplitudes(self.model)}, over "
-            f"{int(self.dataset['blocks'])} blocks left out in turn"
-        )
+        over = f"{int(self.dataset['blocks'])} blocks left out in turn"
+        if "process_noise" in self.dataset:
+            count = int(self.dataset["stretches"])
+            over = f"the scores of {count} stretches" if count else "their information"
+        return f"error bars hold for amplitudes {_amplitudes(self.model)}, over {over}"
 
     def __str__(self) -> str:
         return self.to_markdown()

@@ -5,7 +5,7 @@ from datetime import timedelta
 from numbers import Real
 from pathlib import Path
 from time import process_time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,9 +29,9 @@ TIME, TRAJECTORY = "time", "trajectory"
 
 
 def learn(
-    data,
+    data: Any,
     *,
-    time,
+    time: Any,
     coordinates: Mapping | Sequence[str] | None = None,
     trajectory: str | None = None,
     velocities: Mapping | None = None,
@@ -44,7 +44,7 @@ def learn(
     recipe: Mapping | None = None,
     title: str = "",
     progress: bool = True,
-    **reading,
+    **reading: Any,
 ) -> "Law":
     """Law of a recording: multiple shooting, terms chosen by cross-validation.
 

@@ -21,6 +21,8 @@ from leastaction.core.model import IdentifiedModel
 from leastaction.core.system import System
 from leastaction.ensembles.modes import UNDAMPED, Linear
 
+# What engineers write for units that are shorter in base units.
+USUAL = {"kg/s": "N·s/m"}
 # Steps to the equilibrium, and the last of them over the first size of the motion.
 MOST_STEPS, SETTLED = 50, 1e-9
 # Part of a standard error over which a quantity is differentiated.
@@ -139,6 +141,7 @@ class _Equilibrium:
         ):
             if matrix[i, i] and _is_alone(matrix, i):
                 unit = self.unit_of(kind, term)
+                unit = USUAL.get(unit, unit)
                 found.append(Quantity(f"{text}{of}{over}", matrix[i, i] / scale, unit))
         if name in self.dry:
             force = values[self.dry[name]]
