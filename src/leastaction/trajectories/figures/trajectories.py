@@ -89,7 +89,9 @@ def _label(panel: Panel, channel: str, name: str) -> str:
     symbol, unit = panel.label(name), panel.coordinate_unit(name)
     accent = {"q": "", "qdot": "dot", "qddot": "ddot"}[channel]
     if accent:
-        symbol = rf"$\{accent}{{{symbol.strip('$')}}}$"
+        base, *index = symbol.strip("$").split("_", 1)
+        symbol = "_".join([rf"\{accent}{{{base}}}", *index])
+        symbol = f"${symbol}$"
         unit += "/s" if channel == "qdot" else "/s²"
     return f"{symbol}\n({unit})"
 
