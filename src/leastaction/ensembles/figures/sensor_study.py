@@ -90,7 +90,8 @@ def realisation_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     As :func:`sensor_study`, against the number of realisations.
     """
     about = Abscissa(realisations, "Realisations (1)", "{:g}".format)
-    return _study(panels, settings, about, estimator_handles(panels, settings))
+    marks = estimator_handles(panels, settings, marker="o")
+    return _study(panels, settings, about, marks)
 
 
 def _study(panels, settings: Mapping, about: Abscissa, handles: list) -> Figure:
