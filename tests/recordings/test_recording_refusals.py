@@ -316,6 +316,7 @@ def test_broken_description(name, tmp_path):
         ("rig.csv", b"", ["empty"]),
         ("rig.csv", b"run,t,theta\n", ["no row"]),
         ("rig.csv", b"PK\x03\x04\x00\x00rest of a workbook", ["not text", "CSV"]),
+        ("rig.xlsx", b"PK\x03\x04\x00\x00rest", ["workbook", "Save as, CSV"]),
         ("rig.nc", b"not netcdf at all", ["not readable NetCDF"]),
     ],
 )

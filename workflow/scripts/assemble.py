@@ -6,7 +6,11 @@ from leastaction.core.progress import start_logging, tracked
 
 
 def main(
-    observations: str, derivatives: str, settings: dict, library: str, of: str
+    observations: str,
+    derivatives: str,
+    settings: dict,
+    library: str,
+    of: str | None = None,
 ) -> None:
     """Assemble replicate by replicate."""
     method = step("assemble", settings["assemble"])

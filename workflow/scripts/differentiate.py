@@ -5,7 +5,9 @@ from leastaction.core.method import step
 from leastaction.core.progress import start_logging, tracked
 
 
-def main(observations: str, settings: dict, derivatives: str, of: str) -> None:
+def main(
+    observations: str, settings: dict, derivatives: str, of: str | None = None
+) -> None:
     """Differentiate replicate by replicate."""
     method = step("differentiate", settings["differentiate"])
     files = Replicates(observations, block=settings.get("block"), of=of)

@@ -4,7 +4,7 @@ from leastaction.core.files import Replicates, owner, save_replicates
 from leastaction.core.progress import start_logging
 
 
-def main(blocks: list, whole: str, of: str) -> None:
+def main(blocks: list, whole: str, of: str | None = None) -> None:
     """Put the blocks one behind the other, replicate by replicate."""
     pieces = (piece for path in blocks for (piece,) in Replicates(path, of=of))
     save_replicates(pieces, whole)

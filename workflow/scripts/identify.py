@@ -5,9 +5,11 @@ from leastaction.core.method import step
 from leastaction.core.progress import start_logging, tracked
 
 
-def main(observations: str, library: str, settings: dict, model: str, of: str) -> None:
+def main(
+    observations: str, library: str, settings: dict, model: str, of: str | None = None
+) -> None:
     """Identify replicate by replicate; the library may be of another estimator."""
-    example = of.rpartition("/")[0]
+    example = of and of.rpartition("/")[0]
     method = step("identify", settings["identify"])
     files = Replicates(observations, library, block=settings.get("block"), of=example)
     results = (

@@ -6,7 +6,7 @@ from leastaction.recordings.import_recording import import_recording
 from leastaction.recordings.tables import unchanged
 
 
-def main(settings: dict, observations: str, of: str) -> None:
+def main(settings: dict, observations: str, of: str | None = None) -> None:
     """Import all files of a recording, which have to stay as they are meanwhile."""
     with unchanged(settings["import"]["files"]):
         found = import_recording(settings)

@@ -5,7 +5,9 @@ from leastaction.core.method import rollout as rollout_of
 from leastaction.core.progress import start_logging, tracked
 
 
-def main(observations: str, model: str, settings: dict, rollout: str, of: str) -> None:
+def main(
+    observations: str, model: str, settings: dict, rollout: str, of: str | None = None
+) -> None:
     """Predict held-out trajectories."""
     method = rollout_of("measurements")
     results = (

@@ -6,7 +6,7 @@ from leastaction.core.method import step
 from leastaction.core.progress import start_logging, tracked
 
 
-def main(settings: dict, observations: str, of: str) -> None:
+def main(settings: dict, observations: str, of: str | None = None) -> None:
     """Simulate every replicate and save them as they come."""
     system = system_from_config(settings["system"])
     units = declared_units(settings["system"])

@@ -6,7 +6,7 @@ from leastaction.core.method import rollout as rollout_of
 from leastaction.core.progress import start_logging, tracked
 
 
-def main(model: str, settings: dict, rollout: str, of: str) -> None:
+def main(model: str, settings: dict, rollout: str, of: str | None = None) -> None:
     """Validate replicate by replicate."""
     system = system_from_config(settings["system"])
     method = rollout_of(settings["kind"])
