@@ -148,7 +148,9 @@ def viscous(terms: Library, columns: np.ndarray) -> list[int]:
     squares = {v**2 for v in symbols(velocity_names(terms.coordinates))}
     count = len(terms.terms)
     losses = enumerate(columns)
-    return [i for i, k in losses if k >= count and terms.dissipation[k - count] in squares]
+    return [
+        i for i, k in losses if k >= count and terms.dissipation[k - count] in squares
+    ]
 
 
 def identify(
