@@ -22,6 +22,7 @@ extensions = [
 root_doc = "README"
 include_patterns = [
     "README.md",
+    "CONTRIBUTING.md",
     "CHANGELOG.md",
     "docs/**",
     "config/README.md",

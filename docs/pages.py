@@ -57,6 +57,7 @@ NAVIGATION = {
         "docs/adding_an_example",
         "docs/adding_a_method",
         "docs/cluster",
+        "CONTRIBUTING",
         "CHANGELOG",
     ],
 }

@@ -2,41 +2,57 @@
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 EXAMPLE = """example:
+  leastaction demo swings.csv
   leastaction describe swings.csv
-  leastaction learn swings.csv --time t --trajectory run --coordinate theta:deg \\
-    --out swings/
+  leastaction learn swings.csv --time t --trajectory run --coordinate theta:rad
 """
+# Exit status of a program that a signal ended: 128 and its number.
+INTERRUPTED, PIPE_CLOSED = 130, 141
+
+
+class _Version(argparse.Action):
+    """Print the version; it is looked up when it is asked for."""
+
+    def __call__(self, parser, *_):
+        import leastaction
+
+        print(f"leastaction {leastaction.__version__}")
+        parser.exit()
 
 
 def parser() -> argparse.ArgumentParser:
-    """Options of both commands."""
-    whole = argparse.ArgumentParser(
+    """Options of all commands."""
+    program = argparse.ArgumentParser(
         "leastaction",
         description="Learn the law behind measured motion.",
         epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    seen = commands.add_parser(
-        "describe", help="what the columns look like, and the YAML to start from"
+    program.add_argument("--version", action=_Version, nargs=0, help="and exit")
+    commands = program.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    demo = commands.add_parser("demo", help="write a table to try with: a pendulum")
+    demo.add_argument("table", nargs="?", default="swings.csv", help="swings.csv")
+    describe = commands.add_parser(
+        "describe", help="what the columns look like, and how to learn from them"
     )
-    found = commands.add_parser(
+    learn = commands.add_parser(
         "learn", help="write law.md, figures and model.nc of a table"
     )
-    for one in (seen, found):
+    for one in (describe, learn):
         one.add_argument("table", nargs="+", help="CSV, white space or NetCDF")
         one.add_argument("--separator", help="between columns, if it is not found")
         one.add_argument(
             "--skip-lines", type=int, default=0, metavar="N", help="above the table"
         )
-    _add_columns(found.add_argument)
-    _add_analysis(found.add_argument)
-    return whole
+    _add_columns(learn.add_argument)
+    _add_analysis(learn.add_argument)
+    return program
 
 
 def _add_columns(add: Callable) -> None:
@@ -44,10 +60,12 @@ def _add_columns(add: Callable) -> None:
     add("--time", metavar="NAME[:UNIT]", help="column of the time; s if no unit")
     add("--rate", type=float, metavar="HZ", help="samples per second, without --time")
     add("--trajectory", metavar="NAME", help="column that tells trajectories apart")
+    add("--gap", type=float, metavar="STEPS", help="of time, that begin a trajectory")
     for name, example in (
         ("coordinate", "theta:deg, or theta='atan2(x - x0, y0 - y)'"),
         ("velocity", "theta:gyro:deg/s"),
         ("acceleration", "x:acc:m/s^2"),
+        ("sensor", "'x1ddot + ground:floor 1:m/s^2' (random excitation)"),
         ("input", "x:force:N"),
     ):
         add(
@@ -55,7 +73,7 @@ def _add_columns(add: Callable) -> None:
             action="append",
             default=[],
             required=name == "coordinate",
-            metavar="NAME[:COLUMN]:UNIT",
+            metavar="NAME[:COLUMN]:UNIT[,KEY=VALUE]",
             help=f"such as {example}; may be repeated",
         )
     add(
@@ -75,6 +93,7 @@ def _add_analysis(add: Callable) -> None:
         default="none",
         help="random: a force that nobody recorded",
     )
+    add("--reference", metavar="TERMS", help="known inertia, such as 1.2*xdot**2/2")
     add(
         "--held-out",
         action="append",
@@ -97,16 +116,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 1 after one message if the data cannot be used."""
     options = parser().parse_args(arguments)
     sys.stdout.reconfigure(encoding="utf-8")  # laws have letters that ASCII lacks
+    command = {"demo": _demo, "describe": _describe, "learn": _learn}[options.command]
+    try:
+        from leastaction.recordings.command_line import in_shell_words
+        from leastaction.recordings.error import RecordingError
+
+        try:
+            command(options)
+            sys.stdout.flush()
+        except BrokenPipeError:  # who reads the output has gone, as `head` does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return PIPE_CLOSED
+        except (RecordingError, OSError) as error:
+            message = in_shell_words(str(error))
+            print(f"leastaction: {message}", file=sys.stderr)
+            return 1
+    except KeyboardInterrupt:
+        print("leastaction: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    return 0
+
+
+def _demo(options) -> None:
+    from leastaction.core.files import save_text
+    from leastaction.recordings.demo import demo_table
     from leastaction.recordings.error import RecordingError
 
-    try:
-        return {"describe": _describe, "learn": _learn}[options.command](options)
-    except (RecordingError, OSError) as error:
-        print(f"leastaction: {error}", file=sys.stderr)
-        return 1
+    path = Path(options.table)
+    if path.exists():
+        raise RecordingError(f"{path} exists; name another file: leastaction demo FILE")
+    save_text(demo_table(), path)
+    print(f"{path}: five swings of a pendulum, simulated. Now:")
+    print(f"leastaction learn {path} --time t --trajectory run --coordinate theta:rad")
 
 
-def _describe(options) -> int:
+def _describe(options) -> None:
     from leastaction.recordings.describe import describe
 
     for path in options.table:
@@ -114,75 +158,82 @@ def _describe(options) -> int:
             path, separator=options.separator, skip_lines=options.skip_lines
         )
         print(about)
-    return 0
 
 
-def _learn(options) -> int:
+def _learn(options) -> None:
     from leastaction.core.files import save_figure, save_text
-    from leastaction.recordings.error import RecordingError
+    from leastaction.recordings.command_line import OPTIONS, columns_of_options
     from leastaction.recordings.learn import learn
 
-    if options.out.is_file():
-        raise RecordingError(f"--out {options.out} is a file; name a folder")
-    options.out.mkdir(parents=True, exist_ok=True)
     logging.getLogger("matplotlib").setLevel(logging.WARNING)
+    columns = {
+        section: columns_of_options(name, getattr(options, name), options.unknown)
+        for name, section in OPTIONS.items()
+    }
+    reading = {"separator": options.separator, "skip_lines": options.skip_lines}
+    reading |= {"gap": options.gap, "sensors": columns.pop("sensors")}
+    source = ", ".join(Path(path).name for path in options.table)
+    if all(Path(path).exists() for path in options.table):
+        _refuse_other_law(options.out, source)
     law = learn(
         options.table,
         time=_time(options),
         trajectory=options.trajectory,
-        coordinates=_columns("coordinate", options.coordinate, options.unknown),
-        velocities=_columns("velocity", options.velocity),
-        accelerations=_columns("acceleration", options.acceleration),
-        inputs=_columns("input", options.input),
+        **columns,
         excitation=options.excitation,
+        library={"reference": options.reference} if options.reference else None,
         held_out=options.held_out,
         accept=options.accept,
         title=options.title or Path(options.table[0]).stem.replace("$", ""),
         progress=not options.quiet,
-        separator=options.separator,
-        skip_lines=options.skip_lines,
+        **{key: value for key, value in reading.items() if value is not None},
     )
+    options.out.mkdir(parents=True, exist_ok=True)
     law.save(options.out / "model.nc")
     save_text(law.to_markdown(), options.out / "law.md")
     for name in law.figures:
         save_figure(law.plot(name), options.out / f"{name}.png")
     print(law)
-    return 0
+    made = ["law.md", *(f"{name}.png" for name in law.figures), "model.nc"]
+    print(f"Written to {options.out}/: {', '.join(made)}", file=sys.stderr)
+
+
+def _refuse_other_law(folder: Path, source: str) -> None:
+    """Refuse a folder with the law of another table, and what is no folder."""
+    from leastaction.core.contracts import ContractError
+    from leastaction.core.files import load_parts
+    from leastaction.recordings.error import RecordingError
+
+    if folder.is_file():
+        raise RecordingError(f"--out {folder} is a file; name a folder")
+    path = folder / "model.nc"
+    if not path.exists():
+        return
+    try:
+        other = load_parts(path).get("observations")
+    except ContractError:
+        other = None
+    of = "another table" if other is None else other.attrs.get("source", "")
+    if of != source:
+        raise RecordingError(
+            f"{folder}/ holds the law of {of or 'another table'}; write --out FOLDER "
+            f"for that of {source}, or delete it"
+        )
 
 
 def _time(options) -> dict:
+    from leastaction.recordings.error import RecordingError
+
+    if options.time is None and options.rate is None:
+        raise RecordingError(
+            "write the column of the time, --time NAME[:UNIT], or --rate HZ if there "
+            "is none"
+        )
     if options.time is None:
-        return {} if options.rate is None else {"rate": options.rate}
+        return {"rate": options.rate}
     column, _, unit = options.time.partition(":")
     clock = {"column": column, "unit": unit or "s"}
     return clock if options.rate is None else clock | {"rate": options.rate}
-
-
-def _columns(
-    option: str, given: Sequence[str], unknown: Sequence[str] = ()
-) -> dict | None:
-    """`name:unit`, `name:column:unit` and `name=expression:unit` as under `import`."""
-    from leastaction.core.expressions import names_in
-    from leastaction.recordings.error import RecordingError
-
-    found = {}
-    for text in given:
-        name, equals, rest = text.partition("=")
-        if equals:
-            expression, _, unit = rest.partition(":")
-            constants = [n for n in unknown if n in names_in(expression)]
-            found[name] = {"expression": expression, "unknown": constants} | (
-                {"unit": unit} if unit else {}
-            )
-            continue
-        name, _, rest = text.partition(":")
-        column, _, unit = rest.rpartition(":")
-        if not rest:
-            raise RecordingError(
-                f"--{option} {text!r} has no unit; write NAME:UNIT, such as theta:deg"
-            )
-        found[name] = {"column": column or name, "unit": unit}
-    return found or None
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ Examples
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from leastaction.core import families
 from leastaction.core.families import FAMILIES, unknown
@@ -36,11 +37,11 @@ class FamilyRecipes:
         """Kinds of data that have a recommended recipe; the first is the default."""
         return tuple(self._declared.RECOMMENDED)
 
-    def recommended(self, kind: str | None = None, **settings) -> Recipe:
+    def recommended(self, kind: str | None = None, **settings: Any) -> Recipe:
         """The best recipe that we know for a kind of data; see :func:`compose`."""
         return self._recipe("RECOMMENDED", kind, settings)
 
-    def published(self, kind: str | None = None, **settings) -> Recipe:
+    def published(self, kind: str | None = None, **settings: Any) -> Recipe:
         """The recipe of the paper, warts included; see :func:`compose`."""
         return self._recipe("PUBLISHED", kind, settings)
 

@@ -144,7 +144,7 @@ def test_a_hostile_netcdf_table_is_refused_or_imported(files):
                     assert told(error), seed
 
 
-@pytest.mark.parametrize("read", [load, load_model, describe])
+@pytest.mark.parametrize("read", [load, describe])
 def test_what_is_no_file_is_refused_at_once(files, read, tmp_path):
     os.mkfifo(tmp_path / "pipe.nc")
     for path in ("/dev/zero", tmp_path / "pipe.nc", tmp_path, "a\0b.nc"):

@@ -112,20 +112,54 @@ def test_the_printed_equation_holds_the_force(law):
     assert law.sympy["acceleration"][0].has(sp.Symbol("F_x", real=True))
     assert "F_{x}" in law.latex()
     rate = sp.lambdify(sp.symbols("x xdot F_x"), right)
+    time = TIME[:200]
     found = solve_ivp(
         lambda t, x: [x[1], rate(*x, force(t))],
-        TIME[[0, -1]],
+        time[[0, -1]],
         [0.02, 0.1],
-        t_eval=TIME,
-        rtol=1e-9,
-        atol=1e-9,
-        method="LSODA",
+        t_eval=time,
+        rtol=1e-11,
+        atol=1e-11,
     )
-    path = law.predict([0.02], [0.1], TIME, force=lambda t: [force(t)])
+    path = law.predict([0.02], [0.1], time, force=lambda t: [force(t)])
     assert np.abs(found.y[0] - path.q[:, 0].values).max() < 1e-9
-    again = law.simulate([0.02], [0.1], TIME, force=lambda t: [force(t)])
+    again = law.simulate([0.02], [0.1], time, force=lambda t: [force(t)])
     assert again.identical(path)
     q, v = found.y[:, ::50]
-    expected = rate(q, v, force(TIME[::50]))
-    accelerated = law.function()(q[:, None], v[:, None], force(TIME[::50])[:, None])
+    expected = rate(q, v, force(time[::50]))
+    accelerated = law.function()(q[:, None], v[:, None], force(time[::50])[:, None])
     np.testing.assert_allclose(accelerated[:, 0], expected, rtol=0, atol=1e-9)
+
+
+def test_numbers_that_an_engineer_asks_for(law):
+    """Those of m ẍ + c ẋ + k x = F, inside their intervals."""
+    found = law.physical.set_index("quantity")
+    rate = np.sqrt(STIFFNESS / MASS)
+    truth = {
+        "mass": (MASS, "kg"),
+        "stiffness": (STIFFNESS, "N/m"),
+        "viscous damping": (DAMPING, "N·s/m"),
+        "natural frequency": (rate / (2 * np.pi), "Hz"),
+        "damping ratio": (100 * DAMPING / (2 * MASS * rate), "%"),
+    }
+    assert list(found.index) == list(truth)
+    for name, (value, unit) in truth.items():
+        row = found.loc[name]
+        assert row.low < value < row.high and row.unit == unit
+        assert row.high - row.low < 0.01 * value
+    assert found["std"]["mass"] == pytest.approx(2 * law.standard_error("xdot**2"))
+    text = law.to_markdown()
+    assert text.index("| mass | ") < text.index("| `xdot**2` | L |")
+    assert "- Energy is changed by friction and the recorded input.\n" in text
+    assert "momentum" not in text and "affine" not in text
+
+
+def test_the_free_run_has_a_score(law):
+    assert 0.9999 < law.score() <= 1.0
+    assert law.rms_error.dims == ("trajectory", "dof")
+    assert float(law.rms_error.max()) < 0.01
+    truth = la.System(
+        f"{MASS / 2}*xdot**2 - {STIFFNESS / 2}*x**2",
+        dissipation=f"{DAMPING / 2}*xdot**2",
+    )
+    assert law.score(truth).exact

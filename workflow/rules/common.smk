@@ -96,13 +96,13 @@ try:
 except ConfigError as error:
     raise WorkflowError(str(error))
 
-# Formats of every figure, and the suffixes of those beside SVG.
-KINDS = config["formats"]
-OTHERS = [f".{kind}" for kind in KINDS if kind != "svg"]
 if workflow.is_main_process:
     for reason in LEFT_OUT.values():
         logger.info(reason)
 
+# Formats of every figure, and the suffixes of those beside SVG.
+KINDS = config["formats"]
+OTHERS = [f".{kind}" for kind in KINDS if kind != "svg"]
 
 # Paths of more bytes, their derivatives and their library are dropped when all that reads
 # them is done: seconds make them again. `--notemp` keeps them.

@@ -379,6 +379,7 @@ rule write_law:
             subcategory="{example}",
             labels={"shows": "the law"},
         ),
+        saved="<results>/recordings/{example}/law.nc",
     log:
         "<logs>/recordings/{example}/write_law.log",
     benchmark:

@@ -1,4 +1,4 @@
-"""Rule `write_law`: the law of a recording in plain words."""
+"""Rule `write_law`: the law of a recording in plain words, and as a file."""
 
 from leastaction.core.files import job_seconds, load, save_text
 from leastaction.core.progress import start_logging
@@ -12,12 +12,14 @@ def main(
     benchmarks: list,
     title: str,
     law: str,
+    saved: str,
 ) -> None:
-    """Write the law as Markdown; that of a random motion has no prediction."""
+    """Write the law as Markdown and NetCDF; a random motion has no prediction."""
     seconds = sum(job_seconds(path, "cpu_time") for path in benchmarks)
     parts = [load(model), load(observations), *map(load, rollouts)]
     found = Law(*parts, title=title, seconds=seconds)
     save_text(found.to_markdown(), law)
+    found.save(saved)
 
 
 if __name__ == "__main__":
@@ -29,4 +31,5 @@ if __name__ == "__main__":
         snakemake.input.benchmarks,
         snakemake.params.settings["title"],
         snakemake.output.law,
+        snakemake.output.saved,
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import sympy as sp
 import xarray as xr
+from numpy.typing import ArrayLike
 
 from leastaction.core import files
 from leastaction.core.contracts import check, contracts
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 FLOOR = 1e-3
 # Velocity, over the largest of the motion, at which Coulomb friction turns around.
 SLIDING = 1e-3
-TOLERANCE = 1e-9
+TOLERANCE = 1e-11
 # States at which the symmetries of a law are decided, where no motion is given.
 SAMPLES_OF_SYMMETRIES = 1000
 # Powers of ten that numbers are written without.
@@ -45,7 +46,7 @@ def load(
     replicate: int = 0,
     noise_level: float | None = None,
     noise_mode: str | None = None,
-):
+) -> "IdentifiedModel":
     """Load a saved law or model; of several replicates, or cases of a sweep, one.
 
     Parameters
@@ -199,7 +200,7 @@ class IdentifiedModel:
         return found[term]
 
     @property
-    def system(self):
+    def system(self) -> System:
         """The model as a :class:`~leastaction.System`; coefficients are parameters."""
         data, parameters = self.dataset, {}
         values = np.where(data["support"], data["coefficient_estimate"], 0.0)
@@ -307,7 +308,13 @@ class IdentifiedModel:
         """
         return acceleration_function(self.system)
 
-    def predict(self, q, qdot, time, force=None) -> xr.Dataset:
+    def predict(
+        self,
+        q: ArrayLike,
+        qdot: ArrayLike,
+        time: ArrayLike,
+        force: Callable[[float], ArrayLike] | None = None,
+    ) -> xr.Dataset:
         """Motion from a state at given times, noise left out.
 
         Parameters
@@ -346,7 +353,7 @@ class IdentifiedModel:
             *rng.standard_normal((2, SAMPLES_OF_SYMMETRIES, len(self.coordinates)))
         )
 
-    def symmetries_on(self, q, qdot) -> list[Symmetry]:
+    def symmetries_on(self, q: ArrayLike, qdot: ArrayLike) -> list[Symmetry]:
         """Translations, rotations and other affine maps that leave L unchanged.
 
         On states `q`, `qdot` of the motion, shape (sample, dof): found or undecided

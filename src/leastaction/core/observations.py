@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -160,7 +161,7 @@ def _times(time, samples: int) -> np.ndarray:
     return times[0]
 
 
-def system(config: Mapping):
+def system(config: Mapping) -> Any:
     """System described by the section `system` of an example.
 
     Parameters
@@ -200,12 +201,12 @@ def system(config: Mapping):
 
 
 def simulate(
-    system,
+    system: Any,
     *,
     seed: int = 0,
     units: Mapping[str, str] | None = None,
     replicates: int = 1,
-    **settings,
+    **settings: Any,
 ) -> xr.Dataset:
     """Observations of a known system, by any method of the stage `simulate`.
 

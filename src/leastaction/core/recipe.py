@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import PrivateAttr
 
@@ -25,6 +25,12 @@ from leastaction.core.settings import (
     checked,
     complete,
 )
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import ArrayLike
+
+    from leastaction.core.model import IdentifiedModel
 
 
 class Recipe(Settings):
@@ -74,7 +80,7 @@ class Recipe(Settings):
             }
         return found
 
-    def set_params(self, **values) -> "Recipe":
+    def set_params(self, **values: Any) -> "Recipe":
         """Change settings, named as in :meth:`get_params`; returns the recipe.
 
         ValueError if a setting is unknown, or out of bounds.
@@ -101,10 +107,10 @@ class Recipe(Settings):
 
     def dataset(
         self,
-        observations,
+        observations: "xr.Dataset",
         library: Mapping | None = None,
         advance: Callable[[str], None] = lambda stage: None,
-    ):
+    ) -> "xr.Dataset":
         """Models of all replicates in memory; ``advance(stage)`` is told each stage."""
         from leastaction.core.noise_sweep import along_replicates
 
@@ -123,14 +129,14 @@ class Recipe(Settings):
 
     def fit(
         self,
-        observations,
+        observations: "Mapping | xr.Dataset",
         library: Mapping | None = None,
         *,
-        time=None,
+        time: "ArrayLike | None" = None,
         replicate: int = 0,
         progress: bool = True,
-        **case,
-    ):
+        **case: float | str,
+    ) -> "IdentifiedModel":
         """Model of one replicate, as :func:`leastaction.load` gives it.
 
         Parameters
@@ -219,7 +225,7 @@ class Recipe(Settings):
             )
         return check(observations, contract)
 
-    def predict(self, *start):
+    def predict(self, *start: Any) -> "xr.Dataset":
         """Motion of the model of the last :meth:`fit`: its `predict`, or `rollout`.
 
         ValueError before the first `fit`, or if the model has no motion of its own.

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import chi2, t
 
-from leastaction.core.model import NORMAL_QUANTILE
+from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.ensembles.innovations_likelihood import (
     Fit,
     Likelihood,

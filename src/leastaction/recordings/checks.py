@@ -12,6 +12,7 @@ from leastaction.recordings.bandwidth_spline import difference_noise, spectrum
 from leastaction.recordings.columns import rough_sensors
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.excitation import unrecorded_force
+from leastaction.recordings.one_way import refuse_one_way
 from leastaction.recordings.splitting import Clock, Trajectory
 
 # More distinct values than these are no steps of an encoder in 20,000 samples.
@@ -286,6 +287,7 @@ def _refuse_sampling(where, own, raw, clock, found, least, random, accepted):
             "Excite it more, or use a better sensor",
         )
     if duration * found.main < least and "length" not in accepted:
+        refuse_one_way(where, own)
         raise RecordingError(
             where,
             f"it lasts {duration:.3g} s, {duration * found.main:.1f} periods",
@@ -417,6 +419,11 @@ def _sensor_warnings(
         texts.append(
             f"{name} was recorded for {total:.1f} main periods; error bars from so few "
             "are rough"
+        )
+    if column.in_radians and size > np.pi:
+        texts.append(
+            f"{name} swings by {size:.3g} rad to either side, beyond half a turn; if "
+            "its column is in degrees, write `unit: deg`"
         )
     if column.angle and size < SMALL_ANGLE:
         texts.append(

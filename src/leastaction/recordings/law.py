@@ -4,17 +4,21 @@ import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
 from leastaction.core import files
 from leastaction.core.estimate import NORMAL_QUANTILE
+from leastaction.core.library import Comparison
 from leastaction.core.model import IdentifiedModel, rounded
+from leastaction.core.system import System
+from leastaction.recordings.conserved import conserved
 from leastaction.recordings.excitation import UNRECORDED
 from leastaction.recordings.inputs import OPPOSED
+from leastaction.recordings.physical_parameters import physical_parameters
 from leastaction.recordings.remarks import (
-    conserved,
     force_errors,
     is_lost,
     remarks,
@@ -29,6 +33,10 @@ from leastaction.recordings.shaken_remarks import (
 )
 from leastaction.recordings.units_of_terms import coefficient_units
 from leastaction.report.readable import percent_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 # Standard errors that a further step may move a law by.
 LARGEST_REMAINING = 3.0
@@ -58,6 +66,8 @@ class Law(IdentifiedModel):
         Of the recording.
     seconds
         What finding it took; None if that is not known.
+    source
+        Names of its tables; empty of arrays.
 
     Examples
     --------
@@ -78,10 +88,12 @@ class Law(IdentifiedModel):
         rollout: xr.Dataset | None = None,
         title: str = "",
         seconds: float | None = None,
+        source: str = "",
     ):
         super().__init__(model)
         self.model, self.observations = model, observations
         self.rollout, self.title, self.seconds = rollout, title, seconds
+        self.source = source
 
     @property
     def verdict(self) -> str:
@@ -146,19 +158,21 @@ class Law(IdentifiedModel):
         """Law of what :meth:`save` has written."""
         observations = parts["observations"]
         attrs = dict(observations.attrs)
-        title, seconds = attrs.pop("title", ""), attrs.pop("seconds", None)
-        observations = observations.drop_attrs(deep=False).assign_attrs(attrs)
+        title, source = (str(attrs.pop(name, "")) for name in ("title", "source"))
+        seconds = attrs.pop("seconds", None)
         seconds = None if seconds is None else float(seconds)
-        return cls(model, observations, parts.get("rollout"), str(title), seconds)
+        observations = observations.drop_attrs(deep=False).assign_attrs(attrs)
+        rollout = parts.get("rollout")
+        return cls(model, observations, rollout, title, seconds, source)
 
     def save(self, path: str | Path) -> None:
         """Write the law with its data, which :func:`leastaction.load` reads again."""
-        about = {"title": self.title, "seconds": self.seconds}
+        about = {"title": self.title, "source": self.source, "seconds": self.seconds}
         about = {name: value for name, value in about.items() if value is not None}
         parts = {"observations": self.observations.assign_attrs(about)}
         if self.rollout is not None:
             parts["rollout"] = self.rollout.assign_attrs(contract="measured_rollout")
-        files.save(self.model, path, "model", parts)
+        files.save(self.model, path, "model", parts=parts)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -190,6 +204,51 @@ class Law(IdentifiedModel):
         return self.rollout[names].isel(replicate=0)
 
     @property
+    def physical(self) -> "pd.DataFrame":
+        """Mass, stiffness, damping, dry friction, natural frequency, damping ratio.
+
+        Of small motions about the stable equilibrium; see
+        :mod:`leastaction.recordings.physical_parameters`. Columns `quantity`, `value`,
+        `std`, `low` and `high` of the 95 % interval, `unit`. Empty of a randomly
+        excited motion, which has :attr:`modes`, and without such an equilibrium.
+        """
+        import pandas as pd
+
+        rows = []
+        if self.rollout is not None and not self.not_identifiable:
+            rows = physical_parameters(self, self.observations, self._unit_of())
+        found = pd.DataFrame(rows, columns=["quantity", "value", "std", "unit"])
+        half = self.interval_factor * found["std"]
+        found.insert(3, "low", found.value - half)
+        found.insert(4, "high", found.value + half)
+        return found
+
+    @property
+    def rms_error(self) -> xr.DataArray:
+        """Rms error of free runs over held-out trajectories, over half the range.
+
+        Shape (trajectory, dof). ValueError of a randomly excited motion, which has no
+        path to be predicted.
+        """
+        self.residuals()
+        return self.rollout["rms_error"].isel(replicate=0)
+
+    def score(self, truth: System | None = None) -> Comparison | float:
+        """R² of the free runs over held-out trajectories, the mean over coordinates.
+
+        With a known system as `truth` terms and coefficients beside those of it, see
+        :meth:`leastaction.IdentifiedModel.score`. ValueError as there, and of a
+        randomly excited motion without a truth.
+        """
+        if truth is not None:
+            return super().score(truth)
+        self.residuals()
+        one = self.rollout.isel(replicate=0)
+        measured, error = one["q_measured"], one["q_estimate"] - one["q_measured"]
+        missed = (error**2).sum("path_sample")
+        return float((1 - missed / measured.var("path_sample") / len(error)).mean())
+
+    @property
     def modes(self) -> xr.Dataset | None:
         """Natural frequencies (Hz), damping ratios and shapes about the equilibrium.
 
@@ -205,7 +264,7 @@ class Law(IdentifiedModel):
         """Names of its figures."""
         return SHAKEN_FIGURES if self.rollout is None else FIGURES
 
-    def plot(self, what: str | None = None):
+    def plot(self, what: str | None = None) -> "Figure":
         """Figure `what` of the law; see :attr:`figures`.
 
         Parameters
@@ -258,6 +317,7 @@ class Law(IdentifiedModel):
         whole = not self.not_identifiable and self.system.has_equations
         shown = str(self.system) if whole else super().__str__()
         lines = [
+            *_numbers(self.physical),
             "## The law",
             _table(table_of_terms(self)),
             "```text",
@@ -287,10 +347,11 @@ class Law(IdentifiedModel):
         if self.rollout is None:
             count = int(self.dataset["samples"])
             return f"error bars are those of the likelihood of {count} sampling times"
-        return (
-            f"error bars hold for amplitudes {_amplitudes(self.model)}, over "
-            f"{int(self.dataset['blocks'])} blocks left out in turn"
-        )
+        over = f"{int(self.dataset['blocks'])} blocks left out in turn"
+        if "process_noise" in self.dataset:
+            count = int(self.dataset["stretches"])
+            over = f"the scores of {count} stretches" if count else "their information"
+        return f"error bars hold for amplitudes {_amplitudes(self.model)}, over {over}"
 
     def __str__(self) -> str:
         return self.to_markdown()
@@ -301,6 +362,23 @@ class Law(IdentifiedModel):
             return text
         formula = f"\n$$\n{self.latex_terms()}\n$$\n"
         return text.replace("\n## The law\n", f"\n## The law\n{formula}", 1)
+
+
+def _numbers(physical: "pd.DataFrame") -> list[str]:
+    """Section of the numbers of :attr:`Law.physical`; empty if there are none."""
+    rows = []
+    for row in physical.itertuples():
+        number, width = rounded(row.value, (row.high - row.low) / 2)
+        rows.append(
+            {
+                "quantity": row.quantity,
+                "value": number,
+                "95 % interval": f"± {width}" if width else "",
+                "unit": row.unit,
+            }
+        )
+    about = "Small motions about the equilibrium:"
+    return ["## In numbers", about, _table(rows)] if rows else []
 
 
 def table_of_terms(law: Law) -> list[dict[str, str]]:

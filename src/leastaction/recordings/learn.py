@@ -5,7 +5,7 @@ from datetime import timedelta
 from numbers import Real
 from pathlib import Path
 from time import process_time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,9 +29,9 @@ TIME, TRAJECTORY = "time", "trajectory"
 
 
 def learn(
-    data,
+    data: Any,
     *,
-    time,
+    time: Any,
     coordinates: Mapping | Sequence[str] | None = None,
     trajectory: str | None = None,
     velocities: Mapping | None = None,
@@ -44,7 +44,7 @@ def learn(
     recipe: Mapping | None = None,
     title: str = "",
     progress: bool = True,
-    **reading,
+    **reading: Any,
 ) -> "Law":
     """Law of a recording: multiple shooting, terms chosen by cross-validation.
 
@@ -173,7 +173,8 @@ def learn(
             predict = rollout("measurements").function()
             predicted = predict(observations, model, example["validate"])
     seconds = process_time() - begun
-    return Law(model, observations, predicted, title, seconds)
+    source = "" if frames else ", ".join(Path(path).name for path in files)
+    return Law(model, observations, predicted, title, seconds, source)
 
 
 def _several(value) -> list:
@@ -288,6 +289,12 @@ def _frame(data: Mapping, time):
         if len(times) == 1:
             times = times * len(lengths)
         own = [len(one) for one in times]
+        if len(lengths) > 1 and own == [len(lengths)] * len(lengths) != lengths:
+            raise RecordingError(
+                f"the arrays have {shape(lengths)} at {len(lengths)} times: they "
+                "look like (time, trajectory); expected (trajectory, time), such "
+                "as x.T"
+            )
         if own != lengths:
             raise RecordingError(
                 f"time has {shape(own)}, the arrays have {shape(lengths)}; expected "

@@ -1,0 +1,156 @@
+"""The shell beside the YAML: options as entries of `import`, and back again.
+
+``NAME[:COLUMN]:UNIT[,KEY=VALUE...]`` is a column, with further keys of its entry in a
+YAML: ``x:u:V,lag=unknown,gain=unknown``, ``theta:enc:count,per_turn=4096,reverse``.
+"""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+
+from leastaction.core.expressions import names_in
+from leastaction.core.families import unknown
+from leastaction.recordings.configuration import Input
+from leastaction.recordings.error import RecordingError
+
+OPTIONS = {
+    "coordinate": "coordinates",
+    "velocity": "velocities",
+    "acceleration": "accelerations",
+    "sensor": "sensors",
+    "input": "inputs",
+}
+# Keys of a column behind its unit.
+KEYS = [key for key in Input.model_fields if key not in ("column", "unit")]
+_OPTION_OF = {section: f"--{option}" for option, section in OPTIONS.items()}
+# What messages write for a YAML, and its words in a shell.
+DIALECT = {
+    r"; paths are relative to the YAML file, which is in \S+": "",
+    r"[Pp]aths are relative to the YAML file[\w ]*": "Check its name and the folder",
+    r",? or set `format: \w+`": "",
+    r"import\.files: ": "",
+    r"import\.(\w+)\.([^\s:.`]+)(\.\w+)?": lambda m: _place(m[1], m[2]),
+    r"import\.(\w+)(\.\w+)?": lambda m: _place(m[1]),
+    r"`(?:time: )?\{rate: ([\w.]+)\}`|`time: \{rate: ([\w.]+)\}`": (
+        lambda m: f"`--rate {m[1] or m[2]}`"
+    ),
+    r"`time: (\w+)`": r"`--time \1`",
+    r"`accept: \[(\w+)\]`": r"`--accept \1`",
+    r"`excitation: (\w+)`": r"`--excitation \1`",
+    r"`reverse: true`": "`,reverse` behind its unit",
+    r"`unit: ([^`]+)`": r"the unit `\1`",
+    r"`per_turn: (\d+)`": r"`,per_turn=\1` behind its unit",
+    r"`skip_lines(?:: (\d+))?`": lambda m: f"`--skip-lines {m[1] or 'N'}`",
+    r"`library: \{reference: ([^}]+)\}`": r'`--reference "\1"`',
+    r"`?library\.reference`?": "`--reference`",
+    r"`column: \.\.\.`": "`NAME:COLUMN:UNIT`",
+    r"`(coordinates|velocities|accelerations|sensors|inputs)`": (
+        lambda m: f"`{_OPTION_OF[m[1]]}`"
+    ),
+    r'`coordinates: \{(\w+): \{expression: "([^"]+)", unknown: \[(\w+), (\w+)\]\}\}`': (
+        r'`--coordinate "\1=\2" --unknown \3 --unknown \4`'
+    ),
+}
+
+
+def in_shell_words(message: str) -> str:
+    """A message about a YAML in the words of the command.
+
+    >>> in_shell_words("import.time: write `time: {rate: 100}` or `accept: [turns]`")
+    '--time: write `--rate 100` or `--accept turns`'
+    """
+    for pattern, words in DIALECT.items():
+        message = re.sub(pattern, words, message)
+    return message
+
+
+def _place(section: str, name: str = "") -> str:
+    option = _OPTION_OF.get(section)
+    return f"{option} {name}".strip() if option else f"--{section}"
+
+
+def columns_of_options(
+    option: str, texts: Sequence[str], centre: Sequence[str] = ()
+) -> dict | None:
+    """Entries of `import` of one option, given as often as there are `texts`.
+
+    `centre` are names in expressions that are no columns. None without any text;
+    RecordingError if one has no unit, or another key than a YAML.
+
+    >>> columns_of_options("input", ["x:u:V,lag=unknown,gain=2"])
+    {'x': {'unit': 'V', 'lag': 'unknown', 'gain': 2.0, 'column': 'u'}}
+    """
+    entries = {}
+    for text in texts:
+        name, equals, expression = text.partition("=")
+        if equals and ":" not in name:
+            expression, _, unit = expression.partition(":")
+            constants = [n for n in centre if n in names_in(expression)]
+            entries[name] = {"expression": expression, "unknown": constants} | (
+                _unit(option, unit) if unit else {}
+            )
+            continue
+        name, _, rest = text.partition(":")
+        column, _, unit = rest.rpartition(":")
+        if not rest:
+            raise RecordingError(
+                f"--{option} {text!r} has no unit; write NAME:UNIT, such as theta:deg"
+            )
+        entries[name] = _unit(option, unit) | ({"column": column} if column else {})
+    return entries or None
+
+
+def _unit(option: str, text: str) -> dict:
+    """Unit, and what stands behind it."""
+    unit, *more = text.split(",")
+    entry: dict = {"unit": unit}
+    for one in more:
+        key, equals, value = one.partition("=")
+        key = key.strip().replace("-", "_")
+        if key not in KEYS:
+            raise RecordingError(f"--{option} {text}: {unknown('key', key, KEYS)}")
+        entry[key] = _value(value.strip()) if equals else True
+    return entry
+
+
+def _value(text: str) -> float | bool | str:
+    words = {"true": True, "false": False}
+    if text in words:
+        return words[text]
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def learn_command(part: Mapping) -> str:
+    """Line of the shell that learns what the section `import` of a YAML describes.
+
+    >>> part = {"files": "a.csv", "time": {"rate": 50}, "coordinates": {"x": "mm"}}
+    >>> learn_command(part)
+    'leastaction learn a.csv --rate 50 --coordinate x:mm'
+    """
+    words = ["leastaction", "learn", str(part["files"])]
+    time = part["time"]
+    if isinstance(time, str):
+        words += ["--time", time]
+    elif "rate" in time:
+        words += ["--rate", f"{time['rate']:g}"]
+    else:
+        words += ["--time", f"{time['column']}:{time['unit']}"]
+    if "trajectory" in part:
+        words += ["--trajectory", str(part["trajectory"])]
+    for option, section in OPTIONS.items():
+        for name, entry in part.get(section, {}).items():
+            words += [f"--{option}", _text(name, entry)]
+    return shlex.join(words)
+
+
+def _text(name: str, entry) -> str:
+    if isinstance(entry, str):
+        return f"{name}:{entry}"
+    more = {k: x for k, x in entry.items() if k not in ("column", "unit")}
+    keys = "".join(f",{key}={value}" for key, value in more.items())
+    return (
+        ":".join([name, *[entry[k] for k in ("column", "unit") if k in entry]]) + keys
+    )
