@@ -157,14 +157,14 @@ def _number(value: float) -> str:
 
 def _why(line: pd.Series) -> str:
     """A cause in a few words."""
-    cause, variant = line["cause"], line["example"].partition("-")[2]
+    cause, released = line["cause"], line["example"].endswith("-as_released")
     if line["verdict"] == NOT_REPRODUCED:
         known = ERRATA.search(cause)
         short = "unknown" if cause.startswith(UNKNOWN) else cause.partition(";")[0]
         return f"{short}; {known[0]}" if known and known[0] not in short else short
     if cause:
         return cause.partition(", not stated")[0]
-    return variant.replace("_", " ") if line["verdict"] == MEETS else ""
+    return "as released" if released and line["verdict"] == MEETS else ""
 
 
 def index_page(
