@@ -17,6 +17,7 @@ from leastaction.configuration.config import (
     merge,
     parse_yaml,
     with_variants,
+    without_data,
     without_examples,
 )
 from leastaction.configuration.example import completed, with_recommended_methods
@@ -459,3 +460,28 @@ def test_aliases_that_stand_for_more_than_a_memory_holds_are_refused():
     ]
     with pytest.raises(ConfigError, match="more than"):
         parse_yaml("\n".join(["a: &a [x]", *tenfold]), "it")
+
+
+def test_an_example_whose_data_are_not_there_is_left_out_with_the_reason(tmp_path):
+    there = tmp_path / "x.npy"
+    there.touch()
+    files = {"states": str(there), "rates": str(tmp_path / "xdot.npy")}
+    examples = {
+        ("p", "a"): {"simulate": {}},
+        ("p", "a-released"): {"simulate": {"motions": files}},
+    }
+    (key,), (reason,) = zip(*without_data(examples).items(), strict=True)
+    assert key == ("p", "a-released")
+    assert "xdot.npy, are not on this computer" in reason
+    assert "x.npy and" not in reason
+    tables = {"t": {"examples": ["a", "a-released"]}, "u": {"examples": ["a-released"]}}
+    config = {
+        "examples": {},
+        "papers": {"p": {"tables": tables}},
+        "studies": {},
+        "matrix": {"examples": {}},
+    }
+    left = without_examples(config, {("p", "a")}, {key})
+    assert left["papers"]["p"]["tables"] == {"t": {"examples": ["a"]}}
+    (tmp_path / "xdot.npy").touch()
+    assert not without_data(examples)

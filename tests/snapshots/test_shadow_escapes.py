@@ -105,8 +105,8 @@ def test_survival_tells_escapes_and_medians():
 def test_paths_tell_the_distribution_of_times():
     one = panel(published=escaping([10.0, STOP]), recommended=escaping([STOP] * 2))
     found = texts(draw("escape_paths", [one], {}))
-    assert "escapes from 1 of 2 starts, median about 10 s" in found
-    assert "inside until 100 s from each of 2 starts" in found
+    assert "1 of 2 starts escape\nmedian about 10 s" in found
+    assert "none of 2 starts escapes\nuntil 100 s" in found
 
 
 def test_energies_share_one_scale():
@@ -235,8 +235,8 @@ def test_findings_tell_distributions_and_where_the_printed_times_lie():
     )
     one.config["publish"] = {"rows": TIMES}
     said = finding("escape_paths", [one])
-    assert "LGP escapes from 3 of 3 starts, median about 10 s" in said
-    assert "the recommended estimator inside until 100 s from each of 3 starts" in said
+    assert "with LGP 3 of 3 starts escape, median about 10 s" in said
+    assert "the recommended estimator none of 3 starts escapes, until 100 s" in said
     assert "17\u2009740 s of LSI is one more such draw" in said
     assert "7\u2009069 s of LGP is not such a draw" in said
     assert "the paper: 17\u2009740 s" in texts(draw("escape_paths", [one], {}))

@@ -150,12 +150,8 @@ def test_the_tolerance_is_above_the_cost_of_least_squares(rng):
     for noise in (0.0, 1.0):
         batches = joined(rng, noise=noise)
         stages = [STAGE | {"penalty": 0.0, "free": np.zeros(TERMS, bool)}] * 3
-        settings = {
-            "stages": stages,
-            "epochs": 200,
-            "checked_every": 1,
-            "capped": False,
-        }
+        settings = {"stages": stages, "epochs": 200}
+        settings |= {"checked_every": 1, "capped": False}
         start = np.full(TERMS, 5.0)
         _, told = residual_descent(batches, None, start, settings, 0.01)
         assert len(told["cost"]) == 1

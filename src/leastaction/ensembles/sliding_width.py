@@ -11,19 +11,33 @@ covariance over these widths, with weights ∝ exp ℓ.
 import numpy as np
 import sympy as sp
 
+from leastaction.core.euler_lagrange import symbols
 from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
 
 # Ratio of neighbouring widths: ℓ is flat over it where w is not known.
 RATIO = 3.0
 # Fall of ℓ that rejects a width: 95 % of χ² with one degree of freedom.
 REJECTED = 1.92
+# Velocity at which a force that jumps is still there.
+SMALL = 1e-12
 
 
 def is_dry(likelihood: Likelihood, fit: Fit) -> bool:
-    """Whether a law has a loss whose force jumps."""
+    """Whether a law has a loss whose force jumps, as that of |v| and not of |v|³."""
     library = likelihood.model.library
     losses = [i - len(library.terms) for i in fit.structure.columns]
-    return any(library.dissipation[j].has(sp.Abs) for j in losses if j >= 0)
+    n = len(library.coordinates)
+    state = symbols(library.variables)
+    rest = {x: 1.0 for x in state[:n]} | {
+        v: SMALL * k for k, v in enumerate(state[n:], 1)
+    }
+    forces = [
+        sp.diff(library.dissipation[j], v).subs(rest)
+        for j in losses
+        if j >= 0 and library.dissipation[j].has(sp.Abs)
+        for v in state[n:]
+    ]
+    return any(abs(float(force)) > np.sqrt(SMALL) for force in forces)
 
 
 def profiled_width(likelihood: Likelihood, fit: Fit) -> tuple[Fit, np.ndarray]:

@@ -29,7 +29,7 @@ from leastaction.ensembles.sensor_records import Record, splines
 # |v| is a parabola below this part of the rms velocity: a filter needs slopes.
 SLIDING_PART = 0.05
 # Steps per sample of a filter that follows the change of the sign of v, at most.
-MOST_SLIDING = 32
+MOST_SLIDING = 8
 # Angle, rad, that a Runge–Kutta step may turn.
 LARGEST_TURN = 0.3
 # Gap, in innovations, between the exact and the nonlinear filter of a linear law; steps

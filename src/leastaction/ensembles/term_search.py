@@ -59,6 +59,7 @@ def widened(library: Library) -> tuple[Library, list[int]]:
     state = symbols(library.variables)
     springs = _powers(state[:n], (3, 4))
     losses = [*_powers(state[n:], (2, 4)), *map(sp.Abs, state[n:])]
+    losses += [sp.Abs(v) ** 3 for v in state[n:]]
     springs = [term for term in springs if term not in library.terms]
     losses = [term for term in losses if term not in library.dissipation]
     wide = replace(
@@ -341,12 +342,19 @@ class Search:
         """A fit with another candidate in the place of one or two of its own.
 
         None if none is better. Ties of a nat go to the candidate that is listed first:
-        cos q beside q² is nearly q⁴, and enters as often as not.
+        cos q beside q² is nearly q⁴, and enters as often as not. Further losses never
+        enter, but one that fits as well as a loss of the law is told.
         """
         places = self.removable(fit)
         ways = [(i,) for i in places] + [*itertools.combinations(places, 2)]
         fewer = {out: 0.5 * self.penalty * (len(out) - 1) for out in ways}
-        pairs = itertools.product(ways, range(len(absent)))
+        pairs = [*itertools.product(ways, range(len(absent)))]
+        first_loss = len(self.likelihood.model.library.terms)
+        losses = [i for i in places if fit.structure.columns[i] >= first_loss]
+        other = [i for i in self.further if i >= first_loss] if losses else []
+        more = range(len(absent), len(absent) + len(other))
+        pairs += [((i,), j) for i in losses for j in more]
+        absent = [*absent, *other]
         gains = {
             (out, j): self.foreseen(fit, absent, j, out)[0] + fewer[out]
             for out, j in pairs
@@ -368,7 +376,7 @@ class Search:
             better = least + (-LEAST_GAIN if simpler else LEAST_GAIN)
             levels = least - NEARLY_AS_WELL, better
             tried = self._better(structure, [still, there], fit.order, levels)
-            if tried.value > better:
+            if tried.value > better and absent[j] not in other:
                 return tried
             if tried.value > least - NEARLY_AS_WELL:
                 old = " and ".join(self.names[own[i]] for i in out)

@@ -29,7 +29,9 @@ from leastaction.core.compiled import kernel
 
 KERNEL = """
 @njit(cache=True, nogil=True)
-def run(y, begin, block, A, B, d, Q, square, P0, R, of_R, moment, logs, kept, e, V, P, x):
+def run(
+    y, begin, block, A, B, d, Q, square, P0, R, of_R, moment, logs, kept, e, V, P, x,
+):
     # Row k+1 of a trajectory follows from row k by A[k], B[k], d[k]; `begin` marks its
     # first rows. Sensor a sees state a; NaN is no measurement. The covariance of the
     # noise is sum_i square[i] Q[k, i]. moment[b] is the sum of (e, E)'(e, E) / V over

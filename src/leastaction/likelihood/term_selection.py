@@ -140,17 +140,19 @@ class Solution:
     square: float  # Σ e²/V
 
 
-def select(
-    quadratic: Quadratic,
-    support: Iterable[int],
-    share: float = SHARE_OF_MISSED_POWER,
-) -> Solution:
-    """Drop, add and exchange terms from `support` on, until none is to be moved.
+def select(quadratic: Quadratic, support: Iterable[int]) -> Solution:
+    """The law: terms by the extended BIC from `support` on, then those with a share.
 
-    With `share` zero the extended BIC decides alone. What is required joins at the end:
-    viscous friction that stays for sure takes no place from a dry one that fits better.
+    What is required joins at the end: viscous friction that stays for sure takes no
+    place from a dry one that fits better.
     """
-    found = quadratic.solve(support)
+    wide = _search(quadratic, quadratic.solve(support), 0.0)
+    found = _search(quadratic, wide, SHARE_OF_MISSED_POWER)
+    return quadratic.solve({*found.support, *quadratic.candidates.required})
+
+
+def _search(quadratic: Quadratic, found: Solution, share: float) -> Solution:
+    """Drop, add and exchange terms until none is to be moved."""
     seen = {found.support}
     for _ in range(MOST_MOVES):
         moved = (
@@ -162,7 +164,7 @@ def select(
             break
         seen.add(moved.support)
         found = moved
-    return quadratic.solve({*found.support, *quadratic.candidates.required})
+    return found
 
 
 def _drop(quadratic, found, share) -> Solution | None:
@@ -211,7 +213,7 @@ def corrections(quadratic: Quadratic, law: Solution) -> tuple[int, ...]:
     """Terms that the extended BIC alone would add to a law."""
     candidates = replace(quadratic.candidates, stays=law.support)
     wider = replace(quadratic, candidates=candidates)
-    found = select(wider, law.support, 0.0)
+    found = _search(wider, law, 0.0)
     return tuple(k for k in found.support if k not in law.support)
 
 

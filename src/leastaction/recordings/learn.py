@@ -80,7 +80,7 @@ def learn(
         `inputs` may be a command, ``{"x": {"column": "u", "unit": "V", "lag": 0.01}}``,
         with `lag`, `time_constant` (s), `gain` and `offset`, numbers or unknown.
     excitation
-        ``none`` or ``random``. Motion that contradicts it is refused.
+        ``none`` or ``random``. One that acts unstated is a reservation.
     library
         Candidates, ``{"also": {"lagrangian": ["exp(-x)"]}}`` or complete; those for the
         kinds of the coordinates if None. ``{"reference": "xdot**2/2"}`` gives the

@@ -130,6 +130,10 @@ ROLLOUT = variables(
     replicate trajectory time dof:
     q_true [see the recordings] path of the truth
     q_estimate [see the recordings] path of the model
+    qdot_true [see the recordings] velocity of the truth
+    qdot_estimate [see the recordings] velocity of the model
+    qddot_true [see the recordings] acceleration of the truth
+    qddot_estimate [see the recordings] acceleration of the model
     replicate trajectory time:
     hamiltonian_true [J] energy along the path of the truth
     hamiltonian_estimate [J] true energy along the path of the model
@@ -141,6 +145,9 @@ ROLLOUT = variables(
     diverged [1] trajectories of the model that diverged
     """,
     finite=["q_true", "hamiltonian_true"],
+    optional=[
+        f"{name}_{of}" for name in ("qdot", "qddot") for of in ("true", "estimate")
+    ],
 )
 
 CONTRACTS = {

@@ -32,12 +32,12 @@ def validate(
 ) -> xr.Dataset:
     """Roll out one replicate, every case of its sweep over noise.
 
-    Stored are paths of truth and model; the energy of the truth along both; the median
-    over trajectories of the relative error of the path, in the training and in the
-    prediction window; the relative rms error of the model's acceleration along the true
-    path; the rms deviation of the energy along the model's path over the mean of
-    ½ p·q̇ of the truth; the trajectories that did not stay finite. The random numbers
-    are those of the training data.
+    Stored are paths of truth and model, their velocities and accelerations; the energy
+    of the truth along both; the median over trajectories of the relative error of the
+    path, in the training and in the prediction window; the relative rms error of the
+    model's acceleration along the true path; the rms deviation of the energy along the
+    model's path over the mean of ½ p·q̇ of the truth; the trajectories that did not
+    stay finite. The random numbers are those of the training data.
     """
     replicate = int(model["replicate"].values[0])
     run = _Run(system, simulation, settings, example, seed, replicate)
@@ -46,7 +46,7 @@ def validate(
     for key, name in (("modes", "noise_mode"), ("levels", "noise_level")):
         there = model[name].values if name in model.dims else ()
         both[key] = [v for v in there if v in wanted.get(key, ())]
-    same = "q_true", "hamiltonian_true"
+    same = "q_true", "qdot_true", "qddot_true", "hamiltonian_true"
     return over_models(run.beside, model, both, same)
 
 
@@ -86,17 +86,21 @@ class _Run:
         """Rollout of one model, and its errors."""
         dof = len(self.names)
         motion = self._motion(model)
-        path = np.full_like(self.path, np.nan)
+        path, rate = (
+            np.full_like(self.path, np.nan),
+            np.full_like(self.acceleration, np.nan),
+        )
         predicted = np.full_like(self.acceleration, np.nan)
         time = np.arange(path.shape[1]) * self.every * self.step
         if motion is not None:
             with np.errstate(all="ignore"):
-                path, _ = self.roll(motion)
+                path, rate = self.roll(motion)
                 paths = zip(self.path, self.values, strict=True)
                 predicted = np.array(
                     [motion.accelerations(time, *each) for each in paths]
                 )
-        path = np.where(np.isfinite(path).all(axis=(1, 2), keepdims=True), path, np.nan)
+        stays = np.isfinite(path).all(axis=(1, 2), keepdims=True)
+        path, rate = np.where(stays, path, np.nan), np.where(stays, rate, np.nan)
         energy, _ = self.energy(path)
         q, truth, trained = path[..., :dof], self.path[..., :dof], time <= self.training
         missed = np.linalg.norm(predicted - self.acceleration)
@@ -105,6 +109,10 @@ class _Run:
             {
                 "q_true": truth,
                 "q_estimate": q,
+                "qdot_true": self.path[..., dof:],
+                "qdot_estimate": path[..., dof:],
+                "qddot_true": self.acceleration,
+                "qddot_estimate": rate,
                 "hamiltonian_true": self.hamiltonian,
                 "hamiltonian_estimate": energy,
                 "trajectory_error_training": _median_error(q, truth, trained),

@@ -358,9 +358,9 @@ def residual_descent(
     """Stages of :func:`descend_residual`: c, and what each stage reports.
 
     Stages that are `scaled` see the batches `scaled`. Rates that are `capped` are at
-    most the reciprocal of the largest curvature of a batch. The tolerance is a cost above
-    that of least squares, which is zero without noise. Paper: it "has to be relaxed"
-    where there is noise; by how much is not printed.
+    most the reciprocal of the largest curvature of a batch. The tolerance is a cost
+    above that of least squares, which is zero without noise. Paper: it "has to be
+    relaxed" where there is noise; by how much is not printed.
     """
     ends = Tolerance(tolerance, batches.least())
     taken = []

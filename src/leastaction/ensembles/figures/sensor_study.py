@@ -90,7 +90,8 @@ def realisation_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     As :func:`sensor_study`, against the number of realisations.
     """
     about = Abscissa(realisations, "Realisations (1)", "{:g}".format)
-    return _study(panels, settings, about, estimator_handles(panels, settings))
+    marks = estimator_handles(panels, settings, marker="o")
+    return _study(panels, settings, about, marks)
 
 
 def _study(panels, settings: Mapping, about: Abscissa, handles: list) -> Figure:
@@ -186,8 +187,8 @@ def realisation_study_finding(panels: Sequence[Panel]) -> str:
     table = np.column_stack([size, *(np.equal(titles, t) for t in by_title(panels))])
     slope = np.linalg.lstsq(table.astype(float), error)[0][0]
     parts.append(
-        f"The rms error of the {MAIN} coefficients goes as the number of realisations to "
-        f"the power {slope:.2f}."
+        f"The rms error of the {MAIN} coefficients goes as the number of realisations "
+        f"to the power {slope:.2f}."
     )
     return " ".join(parts)
 

@@ -38,7 +38,8 @@ TRAINING_SAMPLES = 64
 NOISY = ("random noise of the derivative", "estimate_color")
 SMOOTH = ("error of the time discretisation", "published_color")
 NAMES = {BASELINE: "as published", MAIN: "recommended, high-order data"}
-# Smaller errors are round-off; learning curves have a hollow mark at the lower edge.
+# Smaller errors are round-off, and no reason for a longer axis; what is below it has a
+# hollow mark at its lower edge.
 NEGLIGIBLE = 1e-10
 # Factor between the marks of neighbouring components, which would hide one another.
 DISTANCE_OF_MARKS = 1.05
@@ -51,7 +52,7 @@ def learning_curves(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
     Root mean squares of the differences from the test data, E ẋ − B u at samples that
     are in no training set, against the size of the training set: mean over the
-    replicates, each replicate as a thin line; errors below 1e-10 are hollow
+    replicates, each replicate as a thin line; errors below the axis are hollow
     marks at the lower edge. Marks of the components stand side by side. Dashed: error
     of the derivative data themselves, where that is not zero.
     """
@@ -104,8 +105,8 @@ def finding(panels: Sequence[Panel]) -> str:
         _, exact = curves(panel.rollout(BASELINE), SCORES["row"])
         nearest = plain_scientific(exact[:, -1, 0].mean())
         text += (
-            f" The derivative data themselves are off by {listed(levels)}; component 1 is "
-            f"{nearest} from the exact one with {sizes[-1]} samples."
+            f" The derivative data themselves are off by {listed(levels)}; component 1 "
+            f"is {nearest} from the exact one with {sizes[-1]} samples."
         )
     return text
 
@@ -262,23 +263,22 @@ def _name_sizes(axes: Axes, sizes, label: str = SAMPLES) -> None:
 
 
 def _edge(scores: Sequence[np.ndarray]) -> float:
-    """Lower end of an axis of errors: at least a decade below those that matter."""
-    errors = np.concatenate([values.ravel() for values in scores])
+    """Lower end of an axis of errors: the decade of the least mean that matters."""
+    errors = np.concatenate([values.mean(axis=0).ravel() for values in scores])
     least = errors[errors >= NEGLIGIBLE].min(initial=1.0)
-    return 10.0 ** (np.floor(np.log10(least)) - 1)
+    return 10.0 ** np.floor(np.log10(least))
 
 
 def _below_edge() -> Line2D:
     """Entry of the hollow marks in a legend."""
-    power = int(np.log10(NEGLIGIBLE))
-    label = f"below $10^{{{power}}}$, drawn at the lower edge"
+    label = "below the axis, drawn at its lower edge"
     hollow = {"markerfacecolor": "white", "clip_on": False}
     return key(label, "0.4", "v", linestyle="none", markersize=SIZE, **hollow)
 
 
 def _line(axes: Axes, x, values: np.ndarray, edge: float, **style) -> None:
-    """A curve of errors; those below `NEGLIGIBLE` are hollow marks at the edge."""
-    low = values < NEGLIGIBLE
+    """A curve of errors; those below the edge are hollow marks at it."""
+    low = values < edge
     axes.plot(x, np.where(low, edge, values), **style, markevery=~low)
     if not low.any():
         return

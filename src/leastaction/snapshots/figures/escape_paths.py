@@ -84,7 +84,7 @@ def _every(one: Learned, what: str) -> Line2D:
 def finding(panels: Sequence[Panel]) -> str:
     """How long motions stay by estimator, and where the paper's single times lie."""
     found = [(panel, one) for panel in panels for one in passing(panel, SHOWN)]
-    said = [f"{name_of(one)} {fate(one)}" for _, one in found]
+    said = [f"with {name_of(one)} {', '.join(fate(one))}" for _, one in found]
     text = f"A last bit decides, so that times are distributions: {'; '.join(said)}."
     places = [
         f"{seconds(time)} of {name_of(one)} {_place(one, time)}"
@@ -147,17 +147,18 @@ def passing(panel: Panel, wanted: Sequence[str]) -> list[Learned]:
     return found
 
 
-def fate(one: Learned) -> str:
+def fate(one: Learned) -> tuple[str, str]:
     """How many of the starts escaped, and the median of their times."""
     times = one.first["survival_time"].values
     stopped = one.first["survival_censored"].values > 0
     escaped, stop = int((~stopped).sum()), seconds(times.max())
     if not escaped:
-        return f"inside until {stop} from each of {times.size} starts"
+        return f"none of {times.size} starts escapes", f"until {stop}"
     median = median_of_survival(times, stopped)
-    middle = f"{float(f'{median:.1g}'):,.0f}".replace(",", "\u2009")
-    about = f"about {middle} s" if np.isfinite(median) else f"over {stop}"
-    return f"escapes from {escaped} of {times.size} starts, median {about}"
+    about = f"over {stop}"
+    if np.isfinite(median):
+        about = f"about {seconds(float(f'{median:.1g}'))}"
+    return f"{escaped} of {times.size} starts escape", f"median {about}"
 
 
 def median_of_survival(times: np.ndarray, censored: np.ndarray) -> float:
@@ -203,7 +204,7 @@ def _path(axes: Axes, panel: Panel, one: Learned, settings: Mapping) -> None:
     axes.plot(*one.first["passage_q"].values.T, **style, zorder=2)
     end = one.first["passage_end"].values.T
     axes.plot(*end, color=style["color"], linewidth=0.5, zorder=3)
-    lines = [look_of(one.estimator).label, fate(one), printed_time(panel, one)]
+    lines = [look_of(one.estimator).label, *fate(one), printed_time(panel, one)]
     axes.set_title("\n".join(lines))
     _square(axes, panel)
 
@@ -211,8 +212,8 @@ def _path(axes: Axes, panel: Panel, one: Learned, settings: Mapping) -> None:
 def escape_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """True energy along the motions of :func:`escape_paths` minus that of their start.
 
-    One scale for all, linear up to the energy that the start lacks to pass a saddle
-    (dashed), logarithmic beyond. In coarse samples of time, with the slope of a line
+    One scale for all: linear about zero (grey), where what the start lacks to pass a
+    saddle (dashed) is, logarithmic beyond. In coarse samples of time, with the slope of a line
     through them, of the unperturbed start. First replicate, lowest noise.
     """
     found = [(panel, one) for panel in panels for one in passing(panel, SHOWN)]
@@ -228,10 +229,8 @@ def escape_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
         text = "what the start lacks to pass a saddle, "
         style = {"linewidth": 0.7, "linestyle": DASHED}
         handles.append(key(f"{text}{scientific(lacking[0])} J", "black", **style))
-        handles.append(
-            key("grey: linear scale, logarithmic beyond", "0.9", linewidth=5)
-        )
-        grid[0, 0].set_yscale("symlog", linthresh=lacking[0])
+        handles.append(key("linear scale, logarithmic beyond", "0.9", linewidth=5))
+        _one_scale(grid, lacking[0], [one for _, one in found])
     legend_on_top(figure, handles)
     return figure
 
@@ -251,13 +250,31 @@ def escape_energy_finding(panels: Sequence[Panel]) -> str:
         drift = float(one.first["passage_drift"])
         if drift < 0 and _stays(one) and drift * _end(one) < -_lacking(one):
             fall = plain_scientific(-drift)
-            said.append(f"that of {name} falls at {fall} J/s, away from the saddles")
+            said.append(f"That of {name} falls at {fall} J/s, away from the saddles")
     text = f"Until the escape, or the end, the true energy changes {most}"
     return f"{text} {'; '.join(said)}." if said else text
 
 
 def _lacking(one: Learned) -> float:
     return float(one.first["saddle_margin_true"].min())
+
+
+def _linear_up_to(lacking: float) -> float:
+    """Power of ten above what the start lacks to pass a saddle, J."""
+    return 10.0 ** np.ceil(np.log10(lacking))
+
+
+def _one_scale(grid: np.ndarray, lacking: float, found: Sequence[Learned]) -> None:
+    """Linear about zero, then logarithmic; every second decade has a tick."""
+    linear = _linear_up_to(lacking)
+    largest = max(float(np.nanmax(np.abs(o.first["passage_energy"]))) for o in found)
+    count = max(1 + np.ceil(np.log10(largest / linear) / 2), 1)
+    decades = linear * 100.0 ** np.arange(count)
+    for axes in grid.flat:
+        axes.set_yscale("symlog", linthresh=linear)
+        axes.set_yticks([*-decades[::-1], 0.0, *decades])
+        axes.minorticks_off()
+        axes.set_ylim(-decades[-1], decades[-1])
 
 
 def _energy(axes: Axes, panel: Panel, one: Learned, settings: Mapping) -> None:
@@ -267,8 +284,8 @@ def _energy(axes: Axes, panel: Panel, one: Learned, settings: Mapping) -> None:
     drift = f"drift {scientific(float(first['passage_drift']))} W"
     axes.set_title(drift, loc="right", fontsize=small(settings))
     if "saddle_margin_true" in first:
-        edge = _lacking(one)
-        axes.axhline(edge, color="black", linewidth=0.7, linestyle=DASHED)
+        lacking, edge = _lacking(one), _linear_up_to(_lacking(one))
+        axes.axhline(lacking, color="black", linewidth=0.7, linestyle=DASHED)
         axes.axhspan(-edge, edge, color="0.9", zorder=0)
     axes.axhline(0.0, color="0.6", linewidth=0.5, zorder=0)
     # Until the escape, which may be long before the last sample.

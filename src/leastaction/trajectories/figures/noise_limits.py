@@ -55,8 +55,9 @@ def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
     A level is managed if at least half of the replicates have exactly the true terms.
     The axis is −log10 σ as in the paper, with σ above it; data without noise stand at
     the left. A line begins at the lowest level that was done: below it nothing is
-    known. An arrow means that the sweep ends there; a cross, that not even the lowest
-    level gives the right terms.
+    known. Bars are the printed limits, dotted ones those of the authors' files where
+    these contradict them. An arrow means that the sweep ends there; a cross, that not
+    even the lowest level gives the right terms.
 
     Raises
     ------
@@ -90,6 +91,12 @@ def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
     ]
     handles += [
         key("printed in the paper", settings["truth_color"], linewidth=1.6),
+        key(
+            "in the authors' files",
+            settings["truth_color"],
+            linestyle=":",
+            linewidth=1.6,
+        ),
         key("still right where the sweep ends", "0.3", r"$\rightarrow$", linewidth=0),
         key("wrong at the lowest level", "0.3", "x", linewidth=0, markersize=3.5),
     ]
@@ -184,10 +191,15 @@ def _limit(axes: Axes, y: float, limit: NoiseLimit, least: float, marker: str, c
 
 
 def _printed(axes: Axes, y: float, panel: Panel, method: str, settings) -> None:
+    """The printed limit; dashed beside it that of the authors' files, if another."""
     style = {"color": settings["truth_color"], "linewidth": 1.6, "zorder": 4}
     for row in panel.printed_limits(method):
-        x = np.log10(float(row["printed"]))
-        axes.plot([x, x], [y - 0.36, y + 0.36], solid_capstyle="butt", **style)
+        printed, released = float(row["printed"]), row.get("authors") or row["printed"]
+        marks = {printed: "-", float(released): "-" if released == printed else ":"}
+        for level, dashes in marks.items():
+            x = np.log10(level)
+            ends = [x, x], [y - 0.36, y + 0.36]
+            axes.plot(*ends, dashes, solid_capstyle="butt", **style)
 
 
 def _noise_axes(axes: Axes, least: float, settings: Mapping) -> None:

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from leastaction.core.settings import CHANNELS
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction.report.readable import listed, plain_scientific
 from leastaction.report.recovery import shown_case
@@ -27,6 +28,8 @@ from leastaction.report.style import (
 from leastaction.trajectories.figures.noise_limits import look_of
 
 MOST_LEVELS = 3
+# In mm; a page has room for the highest figure and its caption.
+HEIGHT_OF_ROW, HEIGHT_OF_REST, HIGHEST = 30.0, 18.0, 240.0
 # Share of its value that a constant coordinate has as a margin.
 MARGIN_OF_CONSTANT = 0.1
 # From below to above.
@@ -39,27 +42,37 @@ LEAST_CHANGE = 1e-12
 
 
 def trajectories(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """Path of one start of the training data, continued beyond the training window.
+    """Motion of one start of the training data, continued beyond the training window.
 
-    One row per coordinate, one column per noise level, first replicate, first
-    trajectory: truth, recommended, xL-SINDy as published (with the shared noise of the
-    paper) and SINDy-PI. Where paths coincide, their dashes take turns. A model without
-    equations of motion, or one that does not stay finite, has no line, which is
-    written.
+    Rows are accelerations, velocities and positions of every coordinate, as far as the
+    rollouts hold them, one column per noise level, first replicate, first trajectory:
+    truth, recommended, xL-SINDy as published (with the shared noise of the paper) and
+    SINDy-PI. Where paths coincide, their dashes take turns. A model without equations
+    of motion, or one that does not stay finite, has no line, which is written.
     """
-    rows = [(i, name) for i, p in enumerate(panels) for name in p.truth.coordinates]
+    rows = [
+        (i, channel, name)
+        for i, panel in enumerate(panels)
+        for channel in CHANNELS[::-1]
+        if f"{channel}_true" in panel.rollout(MAIN)
+        for name in panel.truth.coordinates
+    ]
     columns = max(len(levels_shown(panel)) for panel in panels)
     shared = {"sharex": True, "sharey": "row"}
-    figure, grid = grid_of(settings, len(rows), columns, row=30, rest=18, **shared)
-    for line, (row, (i, name)) in enumerate(zip(grid, rows, strict=True)):
+    height = min(HEIGHT_OF_ROW, (HIGHEST - HEIGHT_OF_REST) / len(rows))
+    size = len(rows), columns
+    figure, grid = grid_of(settings, *size, row=height, rest=HEIGHT_OF_REST, **shared)
+    begun = set()
+    for line, (row, (i, channel, name)) in enumerate(zip(grid, rows, strict=True)):
         panel = panels[i]
         for axes, level in zip(row, levels_shown(panel), strict=False):
-            _draw(axes, panel, name, level, settings)
+            _draw(axes, panel, channel, name, level, settings)
             if line == 0:
                 note(axes, level_text(level), 0.5, 1, offset=(0, 14), ha="center")
-        row[0].set_ylabel(f"{panel.label(name)} ({panel.coordinate_unit(name)})")
-        if name == panel.truth.coordinates[0]:
+        row[0].set_ylabel(_label(panel, channel, name), fontsize=small(settings))
+        if i not in begun:
             row[0].set_title(panel_title(panels, i))
+            begun.add(i)
     for axes in grid[-1]:
         axes.set_xlabel("Time (s)")
     figure.align_ylabels(grid[:, 0])
@@ -69,6 +82,18 @@ def trajectories(panels: Sequence[Panel], settings: Mapping) -> Figure:
         handles.append(key(one.label, one.color(settings), linewidth=1.3))
     legend_on_top(figure, handles)
     return figure
+
+
+def _label(panel: Panel, channel: str, name: str) -> str:
+    """Symbol of a channel of a coordinate, and below it its unit."""
+    symbol, unit = panel.label(name), panel.coordinate_unit(name)
+    accent = {"q": "", "qdot": "dot", "qddot": "ddot"}[channel]
+    if accent:
+        base, *index = symbol.strip("$").split("_", 1)
+        symbol = "_".join([rf"\{accent}{{{base}}}", *index])
+        symbol = f"${symbol}$"
+        unit += "/s" if channel == "qdot" else "/s²"
+    return f"{symbol}\n({unit})"
 
 
 def finding(panels: Sequence[Panel]) -> str:
@@ -124,16 +149,18 @@ def _style(method: str, settings: Mapping) -> dict:
     return {"color": color, "linestyle": DASHES[method], "linewidth": 1.1}
 
 
-def _draw(axes: Axes, panel: Panel, name: str, level: float, settings) -> None:
+def _draw(
+    axes: Axes, panel: Panel, channel: str, name: str, level: float, settings
+) -> None:
     rollout = panel.rollout(MAIN)
     time, end = rollout["time"].values, rollout.attrs["training_duration"]
     one = {"replicate": 0, "trajectory": 0}
-    truth = rollout["q_true"].isel(one).sel(dof=name).values
+    truth = rollout[f"{channel}_true"].isel(one).sel(dof=name).values
     axes.plot(time, truth, color=settings["truth_color"], zorder=2, **TRUTH)
     missing = []
     for order, method in enumerate(THIRDS):
         case = _case(panel, method, level)
-        path = case and case["q_estimate"].isel(one).sel(dof=name).values
+        path = case and case[f"{channel}_estimate"].isel(one).sel(dof=name).values
         if path is not None and np.isfinite(path).all():
             color = look_of(method).color(settings)
             axes.plot(time, path, color=color, linewidth=0.5, zorder=3)
@@ -150,6 +177,8 @@ def _draw(axes: Axes, panel: Panel, name: str, level: float, settings) -> None:
     axes.set_ylim(low - margin, high + 1.6 * margin)
     axes.set_xlim(time[0], time[-1])
     axes.axvline(end, color="black", linewidth=0.8, zorder=8)
+    if channel != CHANNELS[0]:
+        return
     top = {"va": "top", "fontsize": small(settings)}
     note(axes, "training", end, 0.99, AT_X, offset=(-3, 0), ha="right", **top)
     note(axes, "validation", end, 0.99, AT_X, offset=(3, 0), ha="left", **top)
