@@ -106,4 +106,4 @@ check: $(READY)
 	$(SNAKEMAKE) --lint
 
 clean:
-	rm -rf $(VENV) $(BENCH) build site docs/api jupyter_execute .snakemake logs results/*/ results/*.csv results/*.html results/scorecard.md results/studies.md report.html
+	rm -rf $(VENV) $(BENCH) build site docs/api jupyter_execute .snakemake logs results/*/ results/*.csv results/*.html results/matrix.* report.html

@@ -62,6 +62,6 @@ def test_a_method_depends_on_its_family_and_the_core_only(step):
     family = step.module().split(".")[1]
     allowed = {"core", family}
     if family == "recordings":
-        allowed |= {"ensembles", "trajectories"}
+        allowed |= {"ensembles", "likelihood", "trajectories"}
     inside = [f.relative_to(PACKAGE).parts for f in source_files([step.module()])]
     assert {parts[0] for parts in inside if len(parts) > 1} <= allowed

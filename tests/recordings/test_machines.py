@@ -8,7 +8,7 @@ from recorded import ROOT
 import leastaction as la
 from leastaction.core.settings import complete
 from leastaction.recordings.configuration import Published, are_there
-from leastaction.recordings.machines import machine, machines_document, machines_page
+from leastaction.recordings.machines import machine, machines_document
 
 FILES = sorted((ROOT / "config" / "recordings").glob("*.yaml"))
 TIME = np.arange(0, 20, 0.02)
@@ -68,17 +68,15 @@ def test_free_runs_are_in_the_unit_of_the_others(law):
     assert theirs == {"model": "linear", "rms error": "14 mm", "source": "a table"}
 
 
-def test_pages_tell_the_law_and_the_missing_data(law):
+def test_the_page_tells_the_law_and_the_missing_data(law):
     told = [
-        machine("cart", "A cart", published(), law, b"PNG"),
+        machine("cart", "A cart", published(), law),
         machine("rod", "A rod", published(), None),
     ]
-    document, page = machines_document(told), machines_page(told)
-    for text in (document, page):
-        assert "A cart" in text and "not in the law" in text and "cart.csv" in text
-    assert document.count("The data were not there") == 1
-    assert page.count("The data are not here") == 1
-    assert "| `x**2`" in document and "data:image/png" in page
+    text = machines_document(told)
+    assert "A cart" in text and "not in the law" in text and "cart.csv" in text
+    assert text.count("The data were not there") == 1
+    assert "| `x**2`" in text
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

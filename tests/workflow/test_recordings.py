@@ -61,8 +61,8 @@ def test_a_missing_column_stops_before_any_job(copied, lab):
 
 def test_machines_whose_data_are_absent_are_named(copied, monkeypatch):
     monkeypatch.delenv("LEASTACTION_DATA", raising=False)
-    done = copied.snakemake("--cores", "1", "machines")
+    done = copied.snakemake("--cores", "1", "docs/machines.md")
     assert done.returncode == 0, done.stdout + done.stderr
-    page = (copied.folder / "results/machines.html").read_text()
-    assert page.count("The data are not here") == page.count("<section") >= 4
+    page = (copied.folder / "docs/machines.md").read_text()
+    assert page.count("The data were not there") == page.count("\n## ") >= 4
     assert "emps/emps_train.csv" in page

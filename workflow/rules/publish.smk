@@ -398,41 +398,23 @@ rule write_law:
         "../scripts/write_law.py"
 
 
-rule summarise_machines:
+rule document_machines:
     input:
         observations=of_machines("observations.nc"),
         models=of_machines("recommended/model.nc"),
         rollouts=machine_rollouts,
-        pictures=machine_pictures,
-        laws=of_machines("law.md"),
-        sources=sources("summarise_machines"),
-    output:
-        page=report(
-            "<results>/machines.html",
-            caption="../report/machines.rst",
-            category="1 Summary",
-            labels={"shows": "laws of real machines"},
-        ),
-    log:
-        "<logs>/summarise_machines.log",
-    benchmark:
-        "<logs>/summarise_machines.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        settings=machines_settings,
-    message:
-        "Summarising the real machines on one page"
-    script:
-        "../scripts/summarise_machines.py"
-
-
-use rule summarise_machines as document_machines with:
+        sources=sources("document_machines"),
     output:
         page="docs/machines.md",
     log:
         "<logs>/document_machines.log",
     benchmark:
         "<logs>/document_machines.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        settings=machines_settings,
     message:
         "Writing docs/machines.md"
+    script:
+        "../scripts/document_machines.py"

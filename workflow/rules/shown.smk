@@ -417,14 +417,6 @@ def machine_rollouts(wildcards):
     ]
 
 
-def machine_pictures(wildcards):
-    """The first figure of each of these machines."""
-    return [
-        f"<results>/recordings/{name}/figures/{figures_of_recording(name)[0]}.png"
-        for name in recorded_machines()
-    ]
-
-
 def machines_settings(wildcards):
     """What is published of every machine, and which of them are recorded here."""
     told = {n: read_yaml(path)["recordings"][n] for n, path in MACHINES.items()}

@@ -26,8 +26,12 @@ def main(inputs, sections: dict, target: str) -> None:
             studies[name] = {**study, "picture": picture, "finding": finding}
         own = rows[rows["paper"] == folder]
         told.append(section(folder, about["paper"], studies, own))
-    write = beyond_page if Path(target).suffix == ".html" else beyond_document
-    save_text(write(told), target)
+    told = [one for one in told if one["studies"] or one["rows"]]
+    if Path(target).suffix == ".html":
+        matrix = [thumbnail(load_bytes(path), WIDTH, LIMIT) for path in inputs.matrix]
+        save_text(beyond_page(told, *matrix), target)
+    else:
+        save_text(beyond_document(told), target)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Real machines that others have measured: their laws beside what is published.
 
-- ``results/machines.html``: :func:`machines_page`, its HTML a template of the report;
-- ``docs/machines.md``: :func:`machines_document`.
+``docs/machines.md``: :func:`machines_document`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,32 +14,22 @@ from leastaction.recordings.law import NONE, Law, table_of_terms
 from leastaction.recordings.remarks import force_errors
 from leastaction.report.readable import number_text, percent_text
 from leastaction.report.tables import markdown
-from leastaction.report.templates import page
 
 TITLE = "Laws of real machines"
 NO_TERM = "not in the law"
-# Of the figure of a law that is shown.
-CAPTIONS = {
-    "prediction": "Free run beside the measurement, with the band of the coefficients",
-    "spectra": "Measured and predicted spectra, natural frequencies and mode shapes",
-}
 
 
-def machine(
-    name: str, title: str, published: Mapping, law: Law | None, picture: bytes = b""
-) -> dict:
+def machine(name: str, title: str, published: Mapping, law: Law | None) -> dict:
     """What a page says of one machine: the entries of `published`, and its law.
 
-    There is none if the data are not on this computer; `picture` is a PNG of its first
-    figure. `terms` (none, if no law was found), `numbers` and `runs` are rows of
-    tables, dictionaries with the same keys; `caption` is that of the picture.
+    There is none if the data are not on this computer. `terms` (none, if no law was
+    found), `numbers` and `runs` are rows of tables, dictionaries with the same keys.
     """
-    found = {**published, "name": name, "title": title, "picture": picture, "law": law}
+    found = {**published, "name": name, "title": title, "law": law}
     if law is None:
         return found
     return {
         **found,
-        "caption": CAPTIONS[law.figures[0]],
         "terms": [] if law.verdict == NONE else table_of_terms(law),
         "numbers": [_beside(entry, law) for entry in published["numbers"]],
         "runs": [*_own_runs(law, published["runs_in"]), *_their_runs(published)],
@@ -126,11 +115,6 @@ def _their_runs(published: Mapping) -> list[dict[str, str]]:
     ]
 
 
-def machines_page(machines: Sequence[Mapping]) -> str:
-    """Self-contained HTML page of the results of :func:`machine`."""
-    return page("machines.html", title=TITLE, machines=machines)
-
-
 def machines_document(machines: Sequence[Mapping]) -> str:
     """Page of the documentation of the results of :func:`machine`, as Markdown."""
     parts = [
@@ -142,9 +126,9 @@ def machines_document(machines: Sequence[Mapping]) -> str:
         "folder, and name it by its absolute path:",
         "```console\n$ export LEASTACTION_DATA=/home/me/machines\n"
         "$ snakemake --cores 2 machines\n```",
-        "`results/machines.html` shows the same with figures, and "
-        "`results/recordings/<machine>/law.md` each law in full. *Inside* says whether "
-        "our 95 % interval meets the reference number or its interval.",
+        "`results/recordings/<machine>/` has each law in full, and its figures. "
+        "*Inside* says whether our 95 % interval meets the reference number or its "
+        "interval.",
     ]
     for one in machines:
         parts += _section(one)

@@ -12,7 +12,6 @@ from matplotlib.ticker import NullFormatter
 
 from leastaction.core.contracts import SWEEP
 from leastaction.report.looks import OTHER, Look, look
-from leastaction.report.readable import number_text
 from leastaction.report.recovery import BASELINE, MAIN
 from leastaction.report.style import StyledFigure, key, legend_on_top, style
 
@@ -111,21 +110,6 @@ def matrix(
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def shown(frame: pd.DataFrame) -> pd.DataFrame:
-    """The matrix to read: percentages, two digits, units in the heads."""
-    heads = {
-        "right structure (%)": 100 * frame["structure"],
-        "coefficient error (%)": 100 * frame["coefficient_error"],
-        "rollout error": frame["rollout_error"],
-        "time of a fit (s)": frame["seconds"],
-    }
-    table = frame[["system", "method", "estimator"]].assign(
-        **{head: values.map(_short) for head, values in heads.items()}
-    )
-    table.insert(6, "of", frame["rollout_error_of"])
-    return table
-
-
 def _chosen(frame: pd.DataFrame, pattern: str, level: float) -> pd.DataFrame:
     """Rows that fit, at the level compared; independent noise if there is any."""
     fitting = re.compile(pattern.format(level=re.escape(f"{level:g}")))
@@ -145,10 +129,6 @@ def _words(rows: pd.DataFrame) -> str:
     name = first["quantity"].partition(", sigma")[0]
     name = name.removeprefix("relative error of the ").removeprefix("largest error of ")
     return name if first["unit"] == "1" else f"{name} ({first['unit']})"
-
-
-def _short(value: float) -> str:
-    return number_text(float(f"{value:.2g}"), 3)
 
 
 def method_matrix(frame: pd.DataFrame, settings: Mapping) -> Figure:

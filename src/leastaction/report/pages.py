@@ -25,12 +25,14 @@ from leastaction.report.verdict import (
     NO_TARGET,
     NOT_REPRODUCED,
     OTHER_SETTING,
+    PAPER_ERRS,
     UNKNOWN,
     VERDICTS,
 )
 
 FILTERS = ("paper", "rows", "example", "estimator", "verdict")
 SIDES = {RECIPE: "the paper's recipe", OURS: "recommended"}
+KEPT = "keeps-our-limit"
 # Numbers that are listed with their cause, in this order.
 LISTED = (NOT_REPRODUCED, OTHER_SETTING)
 
@@ -91,9 +93,9 @@ def label(paper: Mapping) -> str:
 def paper_summary(name: str, settings: Mapping, scorecard: pd.DataFrame) -> dict:
     """What the results say of the paper `name`.
 
-    Its `settings`; `counts` of verdicts on printed numbers, of the paper's recipe and
-    of ours; `lines`, its claims with what was printed, released and found; `causes`,
-    the numbers that its recipe does not give as stated, with the reason.
+    Its `settings`; `bars`, counts of verdicts on printed numbers, of the paper's recipe
+    and of ours; `lines`, its claims with what was printed, released and found;
+    `causes`, the numbers that its recipe does not give as stated, with the reason.
     """
     rows = scorecard[scorecard["paper"] == name]
     found = {row["number"]: row for row in _numbers(rows)}
@@ -106,7 +108,7 @@ def paper_summary(name: str, settings: Mapping, scorecard: pd.DataFrame) -> dict
         **settings,
         "name": name,
         "label": label(settings),
-        "counts": counts(rows),
+        "bars": bars(counts(rows)),
         "lines": told,
         "causes": [r for v in LISTED for r in found.values() if r["verdict"] == v],
     }
@@ -116,6 +118,14 @@ def counts(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
     """Printed numbers by verdict: of the paper's own recipe, and of our best."""
     found = verdict_counts(rows, by=())
     return {side: found.loc[side].to_dict() for side in (RECIPE, OURS)}
+
+
+def bars(found: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """Counts as the page shows them: of ours, whether the limit is kept."""
+    recipe = {v: n for v, n in found[RECIPE].items() if v != NO_TARGET}
+    judged = {v: n for v, n in found[OURS].items() if v != NO_TARGET}
+    kept = sum(judged.values()) - judged[MISSES]
+    return {SIDES[RECIPE]: recipe, SIDES[OURS]: {KEPT: kept, MISSES: judged[MISSES]}}
 
 
 def _numbers(rows: pd.DataFrame) -> Iterator[dict]:
@@ -147,14 +157,14 @@ def _number(value: float) -> str:
 
 def _why(line: pd.Series) -> str:
     """A cause in a few words."""
-    cause, variant = line["cause"], line["example"].partition("-")[2]
+    cause, released = line["cause"], line["example"].endswith("-as_released")
     if line["verdict"] == NOT_REPRODUCED:
         known = ERRATA.search(cause)
         short = "unknown" if cause.startswith(UNKNOWN) else cause.partition(";")[0]
         return f"{short}; {known[0]}" if known and known[0] not in short else short
     if cause:
         return cause.partition(", not stated")[0]
-    return variant.replace("_", " ") if line["verdict"] == MEETS else ""
+    return "as released" if released and line["verdict"] == MEETS else ""
 
 
 def index_page(
@@ -167,19 +177,12 @@ def index_page(
     `pictures` and `findings` are the PNG of each figure of the papers, and what our
     results in it show, by its path without suffix.
     """
-    found = {
-        side: {v: sum(one["counts"][side][v] for one in papers) for v in VERDICTS}
-        for side in (RECIPE, OURS)
-    }
     return page(
         "index.html",
         title="The law behind measured motion",
         papers=papers,
         pictures=pictures,
         findings=findings,
-        verdicts=VERDICTS[:-1],
-        sides=SIDES,
-        found=found,
     )
 
 
@@ -227,26 +230,23 @@ def results_page(
 
 def headline(frame: pd.DataFrame) -> str:
     """Sentence of the README."""
-    found = counts(frame)
-    ours, recipe = (
-        {k: v for k, v in found[s].items() if k != NO_TARGET} for s in (OURS, RECIPE)
-    )
-    kept = sum(ours.values()) - ours[MISSES]
+    recipe, ours = bars(counts(frame)).values()
     words = [
         f"{recipe[name]} {text}"
         for name, text in (
-            ("paper-errs", "are misprints or errors that an erratum shows"),
+            (PAPER_ERRS, "are errors of the paper, as an erratum shows"),
             (OTHER_SETTING, "come with a setting that the paper does not state"),
             (NOT_REPRODUCED, "are not reproduced"),
-            (MISSES, "are compared with a rival method that does worse here"),
+            (MISSES, "are limits that a rival method does not reach here"),
         )
         if recipe[name]
     ]
+    kept = f"{ours[KEPT]} of {sum(ours.values())}"
+    given = f"{recipe[MEETS]} of {sum(recipe.values())}"
     return (
-        f"Our estimators keep the limits of their errors beside {kept} of "
-        f"{sum(ours.values())} printed numbers. The papers' own recipes, run by us, "
-        f"give {recipe[MEETS]} of {sum(recipe.values())}"
-        + (f"; {', '.join(words)}" if words else "")
+        f"Our estimators keep the limits that we set for their errors beside {kept} "
+        f"printed numbers. The papers' own recipes, run by us, give {given}"
+        + "".join(f"; {part}" for part in words)
         + ".\n"
     )
 

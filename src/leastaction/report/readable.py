@@ -84,18 +84,6 @@ def _power(before: str, sign: str, exponent: str) -> str:
     return f"{before}10<sup>{'−' if sign == '-' else ''}{exponent}</sup>"
 
 
-def duration(seconds: float) -> str:
-    """A time as one reads it: ``4 s``, ``2 min 5 s``, ``1 h 2 min``."""
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
 def scientific(value: float, digits: int = 2) -> str:
     """Mathtext of a number, ``1.7\\times10^{-2}``; 0.1 to 999 in full."""
     return _power_of_ten(value, digits, r"${}\times10^{{{}}}$".format)
