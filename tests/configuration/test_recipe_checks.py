@@ -17,7 +17,7 @@ STAGES = [{"rate": 1e-4, "penalty": 0.1, "threshold": 0.1}]
 PRIOR = {"method": "proximal_gradient", "prior": "thdot**2", "stages": STAGES}
 CASE_2 = {
     "differentiate": {"method": "measured"},
-    "assemble": {"method": "gram", "samples": "all"},
+    "assemble": {"method": "gram"},
     "identify": {"method": "acceleration_gradient", "stages": STAGES},
 }
 SINDY_PI = {
@@ -98,11 +98,3 @@ def test_every_coordinate_needs_implicit_candidates():
     found = problems(SINDY_PI, {"implicit": None})
     assert "needs library.implicit for every coordinate" in found
     assert "lists none; add candidates for th" in found
-
-
-def test_case_2_reads_every_sample():
-    some = merge(CASE_2, {"assemble": {"samples": 500}})
-    assert "needs all samples, but assemble.samples is 500" in problems(some)
-    left_out = {**CASE_2, "assemble": {"method": "gram"}}
-    assert "needs all samples, but assemble.samples is 1000" in problems(left_out)
-    assert problems(CASE_2) == ""

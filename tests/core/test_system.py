@@ -220,3 +220,20 @@ def test_a_printed_system_shows_its_laws_with_numbers():
     for part in ("Lagrangian", "Equations of motion", "Hamiltonian", "xddot = "):
         assert part in text
     assert "m" not in text.replace("motion", "").replace("Hamiltonian", "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"parameters": None}, "parameters are 'None'"),
+        ({"parameters": {"k": 10**5000}}, "64 bits"),
+        ({"coordinates": None}, "coordinates are 'None'"),
+        ({"coordinates": "x"}, "coordinates are 'x'"),
+        ({"volatility": "s"}, "volatility is 's'"),
+        ({"dissipation": "tanh(" * 20 + "xdot" + ")" * 20}, "beyond 8 levels"),
+        ({"lagrangian": sp.Symbol("x")}, "coordinates are missing"),
+    ],
+)
+def test_a_wrong_argument_is_refused_in_one_sentence(changes, words):
+    with pytest.raises(ValueError, match=words):
+        System(**({"lagrangian": "xdot**2/2 - k*x**2/2"} | changes))

@@ -51,6 +51,20 @@ def test_identical_batches_have_the_form_of_the_published_residual():
     np.testing.assert_allclose(split, published, rtol=1e-9, atol=1e-12)
 
 
+def test_the_objective_of_the_first_batches_falls_with_their_number():
+    """It is counting noise: inversely proportional to the number of samples."""
+    data = drawn(np.random.default_rng(0), 200_000)
+    batches = data.sizes["batch"]
+    found = {
+        count: float(identified(data, "published", batches=count)["objective"][0])
+        for count in (1, batches // 2, batches, None)
+    }
+    assert found[batches] == found[None]
+    assert found[1] / found[None] == pytest.approx(batches, rel=0.25)
+    with pytest.raises(ValueError, match="identify.batches is 99"):
+        identified(data, "published", batches=99)
+
+
 def test_the_closed_form_is_the_minimiser_of_a_simplex_search():
     data = drawn(np.random.default_rng(0), 200_000)
     library = {

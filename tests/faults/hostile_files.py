@@ -199,6 +199,7 @@ def write_foreign(path, seed: int | None = None) -> None:
     """A user's NetCDF table of `t` and `theta` over `row`, spoilt by a seed."""
     rng = random.Random(seed)
     way = "flip" if seed is None else list(FOREIGN)[seed % len(FOREIGN)]
+    path.unlink(missing_ok=True)  # a file that could not be opened may be in use
     with netCDF4.Dataset(path, "w") as file:
         file.createDimension("row", 400)
         if FOREIGN[way]:

@@ -70,6 +70,23 @@ def test_scale_of_values_and_time(rng):
     np.testing.assert_allclose(scaled, 1e7 * once, rtol=1e-5, atol=1e3)
 
 
+def test_least_noise_smooths_more_and_goes_with_the_square_of_the_values():
+    time = np.linspace(0, 10, 201)
+    values = np.sin(time)
+    errors = [
+        derivative_on_grid(values, time[1], least) - np.cos(time)
+        for least in (0.0, 1e-6, 1e-4, 1e-2)
+    ]
+    assert (np.diff([np.abs(e).max() for e in errors]) > 0).all()
+    scaled = derivative_on_grid(10 * values, time[1], 1e-2)
+    np.testing.assert_allclose(
+        scaled, 10 * (errors[2] + np.cos(time)), rtol=0, atol=1e-3
+    )
+    few = derivative_on_subset(time[::5], values[::5], 1e-2) - np.cos(time[::5])
+    without = derivative_on_subset(time[::5], values[::5]) - np.cos(time[::5])
+    assert np.abs(few).max() > 10 * np.abs(without).max()
+
+
 @pytest.mark.parametrize("size", [2, 3, 5])
 def test_few_samples_give_finite_values(rng, size):
     time = rng.uniform(0, 30, size)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from recorded import imported, rig, rows, swing, write
+from recorded import RATE, imported, rig, rows, swing, write
 
 from leastaction.recordings import spikes, splitting, tables
 from leastaction.recordings.bandwidth_spline import (
@@ -15,9 +15,10 @@ from leastaction.recordings.bandwidth_spline import (
     noise_of,
     spectrum,
 )
+from leastaction.recordings.columns import Column
 from leastaction.recordings.contracts import held_out, pieces, training
 from leastaction.recordings.error import RecordingError
-from leastaction.recordings.spikes import REACH, replace_spikes
+from leastaction.recordings.spikes import REACH, refuse_jumps, replace_spikes
 from leastaction.recordings.splitting import Trajectory
 
 ROWS = rows()
@@ -407,3 +408,85 @@ def test_noise_of_a_motion_near_the_nyquist_frequency():
         found = noise_of([q], spectrum([q], 1.0))
         assert found == pytest.approx(1e-2, rel=0.1)
         assert found < 1.1 * share * difference_noise([q]) + 1e-3
+
+
+def test_labels_of_users_are_text_in_figures_and_tables(tmp_path):
+    """Neither mathematical text, nor a cell, nor markup."""
+    labels = [r"$x_{$", "a|b", "<script>", "`c`", "x" * 5000]
+    table = [[labels[r[0]], *r[1:]] for r in ROWS]
+    write(tmp_path, table)
+    found = imported(rig() | {"validate": {"held_out": ["<script>"]}}, tmp_path)
+    shown = [str(label) for label in found["label"].values]
+    assert shown[1:4] == ["a¦b", "‹script›", "'c'"]
+    assert len(shown[4]) == 60
+    assert not set("$<>|`") & set("".join(shown))
+
+
+def test_an_input_may_be_an_expression_of_columns(tmp_path):
+    """The torque of a pendulum whose pivot is shaken, -2 a sin θ."""
+    time, angle = swing(duration=40.0)
+    shake = np.sin(2 * time)
+    write(tmp_path, zip(time, angle, shake, strict=True), "t,theta,a")
+    torque = {"expression": "-2*a*sin(theta)", "unit": "mN m"}
+    given = rig(trajectory=None, inputs={"theta": torque})
+    found = imported(given, tmp_path)
+    expected = -2e-3 * shake * np.sin(angle)
+    np.testing.assert_allclose(found["input"].values[0, :, 0], expected, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("header", "changes", "words"),
+    [
+        ("t,theta [deg],u", {}, "heading of column 'theta' says deg, its unit here is"),
+        ("ms,theta,u", {"time": "ms"}, "heading of column 'ms' says ms"),
+        ("t,theta,u", {"inputs": {"theta": "u [mm]"}}, "make no energy"),
+        ("t,theta,u", {"inputs": {"theta": "u [rad/s^2]"}}, None),
+        ("t [s],theta [rad],u", {}, None),
+    ],
+)
+def test_units_that_contradict_each_other(header, changes, words, tmp_path):
+    time, angle = swing(duration=40.0)
+    write(tmp_path, zip(time, angle, np.sin(2 * time), strict=True), header)
+    texts = warnings(imported(rig(trajectory=None, **changes), tmp_path))
+    assert words in texts if words else "unit" not in texts and "energy" not in texts
+
+
+def test_g_of_an_accelerometer_is_that_of_the_earth(tmp_path):
+    time, angle = swing(duration=40.0)
+    rate = np.gradient(np.gradient(angle, time), time)
+    write(tmp_path, zip(time, angle, rate / 9.80665, strict=True), "t,x,a")
+    given = rig(
+        trajectory=None,
+        coordinates={"x": "m"},
+        velocities={},
+        accelerations={"x": "a [g]"},
+    )
+    found = imported(given | {"accept": ["rates", "noise"]}, tmp_path)
+    np.testing.assert_allclose(found["qddot"].values[0, :, 0], rate, rtol=1e-6)
+
+
+def test_an_angle_beyond_half_a_turn_may_be_in_degrees(tmp_path):
+    time, angle = swing(3.8, duration=40.0)
+    write(tmp_path, zip(time, angle, strict=True), "t,theta")
+    assert "write `unit: deg`" in warnings(imported(rig(trajectory=None), tmp_path))
+
+
+@pytest.mark.parametrize("noise", [1e-4, 3e-3])
+def test_runs_that_were_joined_are_refused(noise, tmp_path):
+    """Their clock goes on; spikes, impacts and wraps of an encoder are no joints."""
+    parts = [swing(1 / (1 + k), seed=k, noise=noise)[1] for k in range(3)]
+    joined = np.concatenate(parts)
+    time = np.arange(len(joined)) / RATE
+    write(tmp_path, zip(time, joined, strict=True), "t,theta")
+    with pytest.raises(RecordingError, match="row 801.*several runs"):
+        imported(rig(trajectory=None), tmp_path)
+    bounce = np.abs(np.sin(3 * time)) + noise * np.random.default_rng(
+        0
+    ).standard_normal(len(time))
+    bounce[500] += 0.5
+    trajectory = Trajectory("0", time, bounce[:, None], "rig.csv")
+    refuse_jumps([trajectory], {0: Column("x", "")})
+    wrapped = Trajectory("0", time, (5 * time[:, None]) % (2 * np.pi), "rig.csv")
+    refuse_jumps([wrapped], {0: Column("theta", "", angle=True)})
+    with pytest.raises(RecordingError):
+        refuse_jumps([wrapped], {0: Column("x", "")})

@@ -233,6 +233,14 @@ DESCRIPTIONS = {
         rig(coordinates={"theta": {"unit": "rad", "per_turn": 4096}}),
         ["per_turn", "unit: count"],
     ),
+    "a coordinate in g": (
+        rig(coordinates={"theta": "g"}),
+        ["the unit gives kg, a mass", "accelerations or sensors"],
+    ),
+    "a coordinate in newtons": (
+        rig(coordinates={"theta": "N"}),
+        ["a force", "under inputs"],
+    ),
     "velocity of nothing": (
         rig(velocities={"x": "m/s"}),
         ["no coordinate 'x'", "theta"],

@@ -1,4 +1,4 @@
-"""Laws of the page of all papers: it counts as the scorecard does; small pictures."""
+"""Laws of the pages: they count as the scorecard does; causes; small pictures."""
 
 from io import BytesIO
 
@@ -8,18 +8,15 @@ from PIL import Image
 
 from leastaction.report.case import make_row
 from leastaction.report.pages import (
-    IN_ALL,
-    PER_EXAMPLE,
-    cost,
+    SIDES,
+    index_page,
     label,
-    largest_differences,
     paper_summary,
-    papers_page,
     results_page,
     scorecard_page,
 )
-from leastaction.report.readable import duration
-from leastaction.report.scorecard import _frame
+from leastaction.report.readings import numbers_of
+from leastaction.report.scorecard import _frame, scorecard
 from leastaction.report.templates import thumbnail
 
 SETTINGS = {
@@ -28,11 +25,17 @@ SETTINGS = {
     "year": 2020,
     "doi": "10.1/a<b",
     "summary": "What it does.",
+    "holds": "",
+    "claims": [
+        {"claim": "It is <small>.", "number": "one: Table 1, error"},
+        {"claim": "not here", "number": "one: Table 1, gone"},
+    ],
     "figures": {"figure_3": {"shows": "response", "claim": "It falls."}},
     "drawings": {"figure_1": "the rig"},
     "tables": {"table_1": {"shows": "lagrangian", "caption": "Table 1: laws."}},
-    "examples": {"one": {"title": "One", "section": "2", "settings": {"simulate": 1}}},
+    "examples": ["one"],
 }
+FIGURE = "p/figures/figure_3"
 
 
 def row(estimator, quantity, ours, example="one", paper="p", **more):
@@ -42,22 +45,21 @@ def row(estimator, quantity, ours, example="one", paper="p", **more):
 
 
 @pytest.fixture
-def scorecard():
-    return _frame(
-        [
-            row("recommended", "error", 0.5, printed=0.5, corrected=0.5),
-            row("published", "error", 2.0, printed=0.5, corrected=0.5),
-            row("published", "size", 3.0, printed=3.0, target="fact"),
-            row("published", "time", 3.0, target=None),
-            row("published", "added", 3.0),
-            row("elsewhere", "error", 2.0, paper="q", printed=9.0),
-        ]
-    )
+def table():
+    made = [
+        row("recommended", "error", 0.5, printed=0.5, corrected=0.5),
+        row("published", "error", 2.0, printed=0.5, corrected=0.5, authors=0.75),
+        row("published", "size", 3.0, printed=3.0, target="fact"),
+        row("recommended", "added", 3.0),
+        row("elsewhere", "error", 2.0, paper="q", printed=9.0),
+    ]
+    frame = _frame(made)
+    return scorecard([frame.assign(number=numbers_of(frame, "one"))])
 
 
 @pytest.fixture
-def summary(scorecard):
-    return paper_summary("p", SETTINGS, scorecard, {"logs/p/one/simulate.tsv": 2.0})
+def summary(table):
+    return paper_summary("p", SETTINGS, table)
 
 
 def picture(width=2000, height=1000):
@@ -68,103 +70,73 @@ def picture(width=2000, height=1000):
 
 
 def test_a_paper_counts_its_own_printed_numbers_only(summary):
-    assert [v["estimator"] for v in summary["verdicts"]] == ["published", "recommended"]
-    own, ours = summary["bars"].values()
+    own, ours = summary["counts"].values()
     assert own["not-reproduced"] == 1 and sum(own.values()) == 1
     assert ours["meets"] == 1 and sum(ours.values()) == 1
-    assert [m["quantity"] for m in summary["misses"]] == ["added"]
 
 
-def test_page_and_documentation_say_the_same_counts(scorecard, summary):
-    page = papers_page([summary], {"p/figures/figure_3": picture(20, 10)}, {})
-    assert "<b>0 of 1</b> meet, 1 are not reproduced" in page
-    assert "<b>1 of 1</b> meet" in page
-    papers = {"p": SETTINGS}
-    lines = results_page(scorecard, papers).splitlines()
-    table = [
+def test_a_claim_has_its_number_and_a_number_that_is_missed_its_cause(summary):
+    (line,) = summary["lines"]
+    shown = line["printed"], line["authors"], line["recipe"], line["ours"], line["why"]
+    assert shown == ("0.5", "0.75", "2", "0.5", "unknown")
+    assert [n["cause"] for n in summary["causes"]] == ["we do not know why"]
+
+
+def test_page_and_documentation_say_the_same_counts(table, summary):
+    page = index_page([summary], {FIGURE: picture(20, 10)}, {})
+    assert page.count(">1 not-reproduced<") == 2  # on top, and in the section
+    lines = results_page(table, {"p": SETTINGS}).splitlines()
+    cells = [
         [c.strip() for c in line.split("|")[1:-1]] for line in lines if "|" in line
     ]
-    words = table[0][2:]
-    told = {
-        tuple(cells[:2]): cells[2:] for cells in table if len(cells) == len(table[0])
-    }
-    for side, counts in summary["bars"].items():
-        given = told[label(SETTINGS), side]
-        assert dict(zip(words, map(int, given), strict=True)) == counts
+    told = {tuple(c[:2]): c[2:] for c in cells if len(c) == len(cells[0])}
+    for side, counts in summary["counts"].items():
+        given = map(int, told[label(SETTINGS), SIDES[side]])
+        assert dict(zip(cells[0][2:], given, strict=True)) == counts
+    assert "beside 1 of 1 printed numbers" in results_page(table[table["paper"] == "p"])
 
 
-def test_the_scorecard_names_papers_and_opens_on_printed_numbers(scorecard):
-    page = scorecard_page(scorecard, "All", {"q": {"title": "Z: z"}, "p": SETTINGS})
+def test_tables_of_the_documentation_have_no_padding(table):
+    assert "  |" not in results_page(table, {"p": SETTINGS})
+
+
+def test_the_scorecard_names_papers_and_opens_on_printed_numbers(table):
+    page = scorecard_page(table, {"q": {"title": "Z: z"}, "p": SETTINGS})
     assert page.index('<td class="paper">Z') < page.index("7 A. Author (2020)</td>")
-    assert "<option selected>printed" in page
-    assert "<option selected" not in scorecard_page(scorecard[3:4], "None printed")
-
-
-def test_the_worst_printed_numbers_come_first_and_are_few():
-    rows = [
-        row("published", f"number {i}", 1.0, example, printed=1.0 + i, corrected=1.0)
-        for example in "abcdefg"
-        for i in range(4)
-    ]
-    found = largest_differences(_frame(rows))
-    assert len(found) == IN_ALL
-    examples = [entry["example"] for entry in found]
-    assert max(map(examples.count, examples)) == PER_EXAMPLE
-    assert {entry["quantity"] for entry in found} <= {"number 3", "number 2"}
-    assert all(entry["ours"][1] == {"value": "", "verdict": ""} for entry in found)
-
-
-def test_time_is_summed_by_stage_and_blocks_belong_to_theirs():
-    found = cost(
-        {
-            "p/one/simulate.1_of_2.tsv": 2.0,
-            "p/one/simulate.2_of_2.tsv": 4.0,
-            "p/one/published/identify.tsv": 1.0,
-            "p/plot_paper_figure_3.tsv": 5.0,
-        }
-    )
-    assert found["stages"]["simulate"] == 6 and found["stages"]["identify"] == 1
-    assert found["stages"]["publish"] == 5
-    assert found["wall"] == 12
+    assert "<option selected>recipe" in page
+    assert 'id="p/one: Table 1, error"' in page
 
 
 def test_the_page_escapes_and_names_what_it_shows(summary):
-    figure = "p/figures/figure_3"
-    page = papers_page([summary], {figure: picture(20, 10)}, {figure: "It <rises>."})
+    page = index_page([summary], {FIGURE: picture(20, 10)}, {FIGURE: "It <rises>."})
     assert "7. A &lt;b&gt;title&lt;/b&gt; &amp; more" in page
     for text in (
+        "It is &lt;small&gt;.",
+        'href="scorecard.html#p/one%3A%20Table%201%2C%20error"',
         "<b>The paper:</b> It falls.",
         "<b>We find:</b> It &lt;rises&gt;.",
         "https://doi.org/10.1/a&lt;b",
         "A. Author (2020)",
-        "Figure 1: not reproduced, a drawing",
-        'href="p/tables/table_1.html">Table 1: laws.',
-        "2.0 s",
+        "Figure 1, a drawing (the rig), is not reproduced",
+        'href="p/tables/table_1.html">Table 1',
+        'href="../config/examples/p/one.yaml"',
     ):
         assert text in page
     assert "Not judged here" not in page
-    assert "Not judged here" in papers_page([summary], {figure: picture(20, 10)}, {})
+    assert "Not judged here" in index_page([summary], {FIGURE: picture(20, 10)}, {})
     assert "</script>" not in page[page.index("<main") : page.index("</main>")]
 
 
 def test_every_line_suits_restructuredtext(summary):
     """A report refuses longer ones."""
-    page = papers_page([summary], {"p/figures/figure_3": picture()}, {})
+    page = index_page([summary], {FIGURE: picture()}, {})
     assert max(map(len, page.splitlines())) < 10_000
 
 
-def test_a_paper_without_scores_or_benchmarks_has_its_section(scorecard):
-    empty = paper_summary("r", SETTINGS, scorecard, {})
-    page = papers_page([empty], {"r/figures/figure_3": picture(20, 10)}, {})
-    assert "benchmark files are gone" in page and "No number that the paper" in page
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.04, "0.0 s"), (9.96, "10 s"), (59.7, "1 min 0 s"), (3725, "1 h 2 min")],
-)
-def test_a_time_reads_well(seconds, text):
-    assert duration(seconds) == text
+def test_a_paper_without_scores_has_its_section(table):
+    empty = paper_summary("r", SETTINGS, table)
+    page = index_page([empty], {"r/figures/figure_3": picture(20, 10)}, {})
+    assert "No number that the paper" in page
 
 
 def test_a_thumbnail_keeps_its_width_its_limit_and_its_proportions():
@@ -188,9 +160,12 @@ def test_a_thumbnail_keeps_its_saturated_colours():
         assert np.abs(kept[100 * i + 50, 230] - colour).max() < 25
 
 
-def test_a_picture_that_cannot_be_small_enough_is_refused(rng):
-    noise = Image.fromarray(rng.integers(0, 255, (100, 100, 3), dtype=np.uint8))
+def test_a_picture_becomes_narrower_and_is_refused_where_that_is_not_enough(rng):
+    noise = Image.fromarray(rng.integers(0, 255, (240, 240, 3), dtype=np.uint8))
     buffer = BytesIO()
     noise.save(buffer, format="PNG")
-    with pytest.raises(ValueError, match="make it narrower"):
-        thumbnail(buffer.getvalue(), 100, 1_000)
+    small = thumbnail(buffer.getvalue(), 240, 30_000)
+    assert len(small) <= 30_000
+    assert 200 <= Image.open(BytesIO(small)).width < 240
+    with pytest.raises(ValueError, match="make it simpler"):
+        thumbnail(buffer.getvalue(), 240, 1_000)

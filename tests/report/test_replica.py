@@ -77,20 +77,20 @@ def test_nothing_of_this_is_for_our_own_estimators(low, high):
     assert row(spread(low, high), "recommended", erratum=[3])["verdict"] == "misses"
 
 
-def test_the_reason_is_noted():
-    assert row(spread(9.5, 9.6), erratum=[9, 19])["note"].endswith("see errata 9, 19")
-    known = row(spread(9.5, 9.6), reason="other data")["note"]
-    assert known.endswith("; other data")
-    found = row(spread(8.9, 9.4), erratum=[9, 19], note="as printed")["note"]
+def test_the_cause_is_said():
+    assert row(spread(9.5, 9.6), erratum=[9, 19])["cause"] == "see errata 9, 19"
+    assert row(spread(9.5, 9.6), reason="other data")["cause"] == "other data"
+    found = row(spread(8.9, 9.4), erratum=[9, 19], note="as printed")
     interval = "95 % prediction interval 8.81881 to 9.48119"
-    assert found == f"as printed; reproduced: {interval}"
-    missed = row(spread(9.5, 9.6, wrong=1))["note"]
-    assert missed.startswith(
+    assert found["note"] == f"as printed; reproduced: {interval}"
+    assert found["cause"] == ""
+    missed = row(spread(9.5, 9.6, wrong=1))
+    assert missed["note"].startswith(
         "95 % prediction interval 9.48376 to 9.61624 (21 of 22 have"
     )
-    assert missed.endswith("we do not know why")
+    assert missed["cause"] == "we do not know why"
     ours = row(spread(9.0, 9.0), "recommended", erratum=[3])
-    assert (ours["verdict"], ours["note"]) == ("paper-errs", "see erratum 3")
+    assert (ours["verdict"], ours["cause"]) == ("paper-errs", "see erratum 3")
     assert row(spread(9.0, 9.0), "recommended")["verdict"] == "inaccurate"
 
 
@@ -204,9 +204,9 @@ def test_references_to_the_errata_are_links():
     explained = config(rows=[ROW | {"erratum": [9, 19], "note": "a <b>"}])
     panel = Panel("one", explained, {"published": spread(9.5, 9.6)}, {})
     frame = scorecard([example_rows("p", panel)])
-    page = scorecard_page(frame, "title")
+    page = scorecard_page(frame)
     link = '<a href="../docs/errata.md">see errata 9, 19</a>'
-    assert f"; {link}" in page and "a &lt;b&gt;; 95" in page
+    assert link in page and "a &lt;b&gt;; 95" in page
     assert "[see errata 9, 19](errata.md)" in results_page(frame)
     assert (ROOT / "results" / ".." / "docs" / "errata.md").exists()
 

@@ -8,16 +8,18 @@ from synthetic import SIGMA, STIFFNESS, config, model, rollout
 from leastaction.report import verdict
 from leastaction.report.pages import scorecard_page
 from leastaction.report.panel import Panel
+from leastaction.report.readings import OURS
 from leastaction.report.scorecard import (
     COLUMNS,
-    KINDS,
+    FACTS,
+    OWN,
     example_rows,
     from_csv,
     pooled_rows,
     scorecard,
     to_csv,
-    to_markdown,
     verdict_counts,
+    worth_reading,
 )
 
 STIFFNESS_ROW = {
@@ -252,17 +254,23 @@ def test_printed_numbers_ours_and_facts_are_counted_apart():
             "ours": {"library_size": "lagrangian"},
         },
     ]
-    frame = rows(config(rows=entries, targets=TARGETS))
+    frame = scorecard([rows(config(rows=entries, targets=TARGETS))])
     fact = only(frame, "candidates")
     assert (fact["ours_median"], fact["target"], fact["verdict"]) == (4, "fact", "")
     counts = verdict_counts(frame)
     assert list(counts.index.names) == ["paper", "kind"]
-    printed, ours, facts = (counts.loc["paper", kind] for kind in KINDS)
+    printed, own, facts = (counts.loc["paper", kind] for kind in (OURS, OWN, FACTS))
     assert (printed["meets"], printed["paper-errs"], printed.sum()) == (1, 1, 2)
-    assert (ours["misses"], facts["no target"], facts.sum()) == (0, 1, 1)
-    assert ours["meets"] >= 5 and counts.to_numpy().sum() == len(frame)
-    apart = verdict_counts(frame, by=["paper", "estimator"])
-    assert apart.loc["paper", "recommended", "printed"]["meets"] == 1
+    assert (own["misses"], facts["no target"]) == (0, 1)
+    assert own["meets"] >= 5 and counts.to_numpy().sum() == len(frame)
+    assert verdict_counts(frame, by=()).loc[OURS, "meets"] == 1
+
+
+def test_rows_that_nobody_judges_are_left_to_the_figures():
+    frame = rows(config(rows=[STIFFNESS_ROW]))
+    kept = worth_reading(frame)
+    assert len(kept) < len(frame)
+    assert (kept["printed"].notna() | (kept["target"] != "")).all()
 
 
 def test_order_does_not_depend_on_the_input():
@@ -272,7 +280,7 @@ def test_order_does_not_depend_on_the_input():
     ]
     forward, backward = scorecard(frames), scorecard(frames[::-1])
     assert to_csv(forward) == to_csv(backward)
-    assert scorecard_page(forward, "t") == scorecard_page(backward, "t")
+    assert scorecard_page(forward) == scorecard_page(backward)
     assert forward["example"].is_monotonic_increasing
 
 
@@ -287,7 +295,8 @@ def test_csv_round_trips():
 
 
 def test_html_is_escaped_and_self_contained():
-    page = scorecard_page(rows(), 'a "title" <script>alert(1)</script>')
+    named = {"paper": {"title": 'a "title" <script>alert(1)</script>'}}
+    page = scorecard_page(scorecard([rows()]), named)
     assert "<b>note</b>" not in page
     assert "&lt;b&gt;note&lt;/b&gt; &amp; more" in page
     assert page.count("<script>") == 1
@@ -298,12 +307,5 @@ def test_html_is_escaped_and_self_contained():
 def test_an_empty_scorecard_is_still_a_page():
     empty = scorecard([])
     assert tuple(empty.columns) == COLUMNS
-    assert "<table>" in scorecard_page(empty, "nothing")
+    assert "<table>" in scorecard_page(empty)
     assert to_csv(empty).startswith("paper,item")
-
-
-def test_markdown_keeps_its_columns():
-    lines = to_markdown(rows()).strip().splitlines()
-    bars = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
-    assert bars == {len(COLUMNS) + 1}
-    assert any("4.5" not in line and "9.01" in line for line in lines)

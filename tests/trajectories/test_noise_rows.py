@@ -139,7 +139,7 @@ def test_printed_terms_are_compared_in_independent_candidates():
     panel = Panel("one", config, {"recommended": swept(PENDULUM)}, {})
     found = example_rows("paper", panel)
     row = only(found, "coefficient of cos(th), sigma", "recommended")
-    assert (row["verdict"], row["note"]) == ("paper-errs", "see erratum 7")
+    assert (row["verdict"], row["cause"]) == ("paper-errs", "see erratum 7")
 
 
 def test_the_printed_limit_is_that_of_its_own_estimator(frame):

@@ -1,19 +1,21 @@
 """Rule `assemble`: from observations and derivatives to equations in coefficients."""
 
-from leastaction.core.files import Replicates, save_replicates
+from leastaction.core.files import Replicates, owner, save_replicates
 from leastaction.core.method import step
 from leastaction.core.progress import start_logging, tracked
 
 
-def main(observations: str, derivatives: str, settings: dict, library: str) -> None:
+def main(
+    observations: str, derivatives: str, settings: dict, library: str, of: str
+) -> None:
     """Assemble replicate by replicate."""
     method = step("assemble", settings["assemble"])
-    files = Replicates(observations, derivatives, block=settings.get("block"))
+    files = Replicates(observations, derivatives, block=settings.get("block"), of=of)
     results = (
         method(data, rates, settings["library"])
         for data, rates in tracked(files, "assemble")
     )
-    save_replicates(results, library, method.contract())
+    save_replicates(results, library, method.contract(), of)
 
 
 if __name__ == "__main__":
@@ -23,4 +25,5 @@ if __name__ == "__main__":
         snakemake.input.derivatives,
         snakemake.params.settings,
         snakemake.output.library,
+        owner(snakemake.wildcards),
     )

@@ -1,18 +1,18 @@
 """Rule `differentiate`: derivatives, or what increments say without a model."""
 
-from leastaction.core.files import Replicates, save_replicates
+from leastaction.core.files import Replicates, owner, save_replicates
 from leastaction.core.method import step
 from leastaction.core.progress import start_logging, tracked
 
 
-def main(observations: str, settings: dict, derivatives: str) -> None:
+def main(observations: str, settings: dict, derivatives: str, of: str) -> None:
     """Differentiate replicate by replicate."""
     method = step("differentiate", settings["differentiate"])
-    files = Replicates(observations, block=settings.get("block"))
+    files = Replicates(observations, block=settings.get("block"), of=of)
     results = (
         method(data, settings["library"]) for (data,) in tracked(files, "differentiate")
     )
-    save_replicates(results, derivatives, method.contract())
+    save_replicates(results, derivatives, method.contract(), of)
 
 
 if __name__ == "__main__":
@@ -21,4 +21,5 @@ if __name__ == "__main__":
         snakemake.input.observations,
         snakemake.params.settings,
         snakemake.output.derivatives,
+        owner(snakemake.wildcards),
     )

@@ -1,19 +1,20 @@
 """Rule `identify`: from equations in coefficients to a model with error bars."""
 
-from leastaction.core.files import Replicates, save_replicates
+from leastaction.core.files import Replicates, owner, save_replicates
 from leastaction.core.method import step
 from leastaction.core.progress import start_logging, tracked
 
 
-def main(observations: str, library: str, settings: dict, model: str) -> None:
-    """Identify replicate by replicate."""
+def main(observations: str, library: str, settings: dict, model: str, of: str) -> None:
+    """Identify replicate by replicate; the library may be of another estimator."""
+    example = of.rpartition("/")[0]
     method = step("identify", settings["identify"])
-    files = Replicates(observations, library, block=settings.get("block"))
+    files = Replicates(observations, library, block=settings.get("block"), of=example)
     results = (
         method(data, equations, settings["library"])
         for data, equations in tracked(files, "identify")
     )
-    save_replicates(results, model, method.contract())
+    save_replicates(results, model, method.contract(), of)
 
 
 if __name__ == "__main__":
@@ -23,4 +24,5 @@ if __name__ == "__main__":
         snakemake.input.library,
         snakemake.params.settings,
         snakemake.output.model,
+        owner(snakemake.wildcards),
     )

@@ -202,6 +202,9 @@ class PrintedLagrangian(Settings):
     error: Positive | None = absent(
         "Relative error that the recommended estimate may have."
     )
+    reason: Text | None = absent(
+        "Why the paper's recipe, run by us, does not give the printed coefficients."
+    )
     errata: dict[str, list[Count]] | None = absent(
         "Entries of docs/errata.md that show that a printed term is wrong, by the name "
         "of its function."

@@ -40,6 +40,8 @@ MOST_INFLATED = 4
 MOST_BYTES_OF_VARIABLE = 2**26
 # Attributes by which xarray changes numbers.
 SCALING = {"scale_factor", "add_offset", "_FillValue", "missing_value"}
+# Attribute that says whose result a file is.
+RESULT_OF = "result_of"
 # What is read once, chunk by chunk, needs no cache.
 netCDF4.set_chunk_cache(2**20)
 
@@ -226,6 +228,28 @@ def sizes(path: str | Path) -> dict[str, int]:
         return {str(name): size for name, size in dataset.sizes.items()}
 
 
+def owner(wildcards: Mapping[str, str]) -> str:
+    """Whose a result is, ``paper/example`` or ``paper/example/estimator``.
+
+    `wildcards` are those of a job of Snakemake; recordings have no paper.
+    """
+    names = {"paper": "recordings", **wildcards}
+    keys = ("paper", "example", "estimator")
+    return "/".join(names[key] for key in keys if key in names)
+
+
+def _refuse_of_another(path: str | Path, of: str) -> None:
+    """Refuse a result of another example or estimator, copied into the place of one."""
+    with open_dataset(path) as dataset:
+        written = str(dataset.attrs.get(RESULT_OF, ""))
+    pairs = zip(written.split("/"), of.split("/"), strict=False)
+    if any(a != b for a, b in pairs):
+        raise ContractError(
+            f"{path} is a result of {written[:200] or 'nothing that it names'}; "
+            f"expected one of {of}; make it again with: snakemake --forcerun {path}"
+        )
+
+
 class Replicates:
     """Files read side by side, one replicate at a time, each checked.
 
@@ -233,11 +257,19 @@ class Replicates:
     through: that they are finite was checked before they were written. Of a `block`,
     the replicates from its first number up to its second are read.
 
-    ContractError if the files differ in their number of replicates.
+    ContractError if the files differ in their number of replicates, or one is a result
+    of another example than `of` (see :func:`owner`).
     """
 
-    def __init__(self, *paths: str | Path, block: Sequence[int | None] | None = None):
+    def __init__(
+        self,
+        *paths: str | Path,
+        block: Sequence[int | None] | None = None,
+        of: str | None = None,
+    ):
         self._paths = paths
+        for path in paths if of else ():
+            _refuse_of_another(path, of)
         counts = {str(path): sizes(path).get("replicate") for path in paths}
         if len(set(counts.values())) != 1 or None in counts.values():
             raise ContractError(f"the files differ in their replicates: {counts}")
@@ -289,6 +321,7 @@ def save(
     dataset: xr.Dataset,
     path: str | Path,
     name: str,
+    of: str | None = None,
     parts: Mapping[str, xr.Dataset] | None = None,
 ) -> None:
     """Write a dataset that honours the contract `name`, atomically.
@@ -296,25 +329,28 @@ def save(
     Further datasets, its `parts` by name, become groups of the file; they honour the
     contracts that they name themselves.
     """
-    save_replicates([dataset], path, name, parts)
+    save_replicates([dataset], path, name, of, parts)
 
 
 def save_replicates(
     pieces: Iterable[xr.Dataset],
     path: str | Path,
     name: str | None = None,
+    of: str | None = None,
     parts: Mapping[str, xr.Dataset] | None = None,
 ) -> None:
     """Write pieces along `replicate` as they come, holding one in memory at a time.
 
     They honour the contract `name`, or the one that they name themselves; if one does
-    not, ContractError, and nothing is left at `path`. For `parts` see :func:`save`.
+    not, ContractError, and nothing is left at `path`. The file says whose result it is,
+    `of` (:func:`owner`), or as the pieces say. For `parts` see :func:`save`.
     """
     with atomic_write(path) as part:
         write = _create
         for piece in pieces:
             kind = name or piece.attrs["contract"]
-            piece = check(piece.assign_attrs(contract=kind), kind, f"result {path}")
+            attrs = {"contract": kind} | ({RESULT_OF: of} if of else {})
+            piece = check(piece.assign_attrs(attrs), kind, f"result {path}")
             part.stat()  # netCDF4 would create what another job has removed
             with _told_if_full(path, piece.nbytes):
                 write(piece, part)

@@ -105,10 +105,10 @@ def _unique(values: list) -> list:
 
 
 def _title(value: str) -> str:
-    if "$" in value or not value.isprintable():
+    if set("$<>") & set(value) or not value.isprintable():
         raise PydanticCustomError(
             "title",
-            "{given} is no title; write one line of text, formulas in Unicode, no $",
+            "{given} is no title; write one line of text, formulas in Unicode, no $<>",
             {"given": repr(value)},
         )
     return value

@@ -135,11 +135,24 @@ class System:
             raise ValueError(unknown("calculus", self.calculus, CALCULI))
         if not isinstance(self.lagrangian, str | sp.Expr):
             raise ValueError(
-                f"lagrangian is {self.lagrangian!r}; expected text such as "
+                f"lagrangian is {str(self.lagrangian)[:60]!r}; expected text such as "
                 "'m*xdot**2/2 - k*x**2/2'"
+            )
+        names = self.coordinates
+        if isinstance(names, str) or not isinstance(names, Sequence | set | frozenset):
+            raise ValueError(
+                f"coordinates are {str(names)[:60]!r}; expected names in a "
+                "list, such as ['x']"
             )
         if isinstance(self.lagrangian, str):
             self._read_text()
+        elif not names:
+            raise ValueError("coordinates are missing; expected names, such as ['x']")
+        if not isinstance(self.volatility, sp.MatrixBase):
+            raise ValueError(
+                f"volatility is {str(self.volatility)[:60]!r}; expected a matrix "
+                "of SymPy beside a Lagrangian of SymPy"
+            )
         if self.volatility.rows != len(self.coordinates):
             object.__setattr__(self, "volatility", sp.zeros(len(self.coordinates), 0))
         for name in self.inputs:
@@ -155,9 +168,10 @@ class System:
             noise = {}
         if not isinstance(noise, Mapping):
             raise ValueError(
-                f"volatility is {noise!r}; expected one expression by coordinate, such "
-                "as {'x': 'sigma'}"
+                f"volatility is {str(noise)[:60]!r}; expected one "
+                "expression by coordinate, such as {'x': 'sigma'}"
             )
+        parameters = numbers(self.parameters)
         texts = [self.lagrangian, str(self.dissipation), *map(str, noise.values())]
         names = dict.fromkeys(re.findall(r"[A-Za-z]\w*", " ".join(texts)))
         rates = [n for n in names if n.endswith("dot") and n not in self.parameters]
@@ -165,7 +179,7 @@ class System:
         coordinates = tuple(self.coordinates) or tuple(inferred)
         known = {*self.names_of(coordinates), *self.parameters, *FUNCTIONS, *CONSTANTS}
         left = dict.fromkeys((name for name in names if name not in known), np.nan)
-        parameters = numbers(self.parameters) | left
+        parameters |= left
         law = self.lagrangian, self.dissipation, noise
         for name, value in _read(coordinates, parameters, *law).items():
             object.__setattr__(self, name, value)
@@ -498,13 +512,19 @@ def numbers(parameters: Mapping) -> dict[str, float]:
     """Values of parameters, NaN for None; ValueError if one is no number."""
     if not isinstance(parameters, Mapping):
         raise ValueError(
-            f"parameters are {parameters!r}; expected values by name, {{'k': 1.0}}"
+            f"parameters are {str(parameters)[:60]!r}; expected values by name, "
+            "{'k': 1.0}"
         )
     values = {k: np.nan if x is None else x for k, x in parameters.items()}
     for name, value in values.items():
         if not isinstance(value, Real):
             raise ValueError(f"parameter {name} is {value!r}; expected a number")
-    return {name: float(value) for name, value in values.items()}
+    try:
+        return {str(name): float(value) for name, value in values.items()}
+    except OverflowError:
+        raise ValueError(
+            "a parameter is beyond 1e308; expected numbers of 64 bits"
+        ) from None
 
 
 def latex_names(

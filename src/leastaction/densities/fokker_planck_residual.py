@@ -105,8 +105,18 @@ def stationary_residual(
 def residual_least_squares(
     equations: xr.Dataset, settings: Mapping
 ) -> tuple[LagrangianEstimate, VolatilityEstimate]:
-    """Minimise the residual, as published; the paper names no minimiser."""
-    gram = equations.variables["gram"].values[0].mean(axis=(0, 1))
+    """Minimise the residual, as published; the paper names no minimiser.
+
+    Of the first `batches` of the record: the same with fewer samples.
+    """
+    gram = equations.variables["gram"].values[0]
+    first = settings["batches"] or len(gram)
+    if first > len(gram):
+        raise ValueError(
+            f"identify.batches is {first}, but the record has {len(gram)}; write "
+            "fewer, or raise simulate.batches"
+        )
+    gram = gram[:first, :first].mean(axis=(0, 1))
     noisy = equations.variables["kind"].values == "volatility"
 
     def solve(known: np.ndarray) -> Solution:

@@ -218,6 +218,9 @@ class ResidualLeastSquares(WithVolatility):
         "closed_form",
         description="The objective is quadratic; nelder_mead is for comparison.",
     )
+    batches: Count | None = Field(
+        None, description="First batches of the record that count; null, all of them."
+    )
 
 
 class SplitSampleResidual(WithVolatility):

@@ -51,13 +51,9 @@ def _of_lagrangian(subject: tuple[Case, int]) -> Iterator[Found]:
     entry = next(about, {})
     printed = float(entry.get("printed", np.nan))
     distance = abs(np.median(values) / printed - 1)
-    read = {key: entry[key] for key in ("item", "quantity") if entry}
-    if "authors" in entry:
-        read["authors"] = entry["authors"]
     yield Found(
         values,
         name,
-        **read,
         unit=entry.get("unit", "(units of qddot) s^0.5"),
         corrected=case.truth.volatility[a],
         note="half the root of dt E[L^2] regressed on q^2; it hardly depends on "

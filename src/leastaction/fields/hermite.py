@@ -39,8 +39,8 @@ def newmark(system: FieldSystem, settings: Mapping, **key):
 def elements(system: FieldSystem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mass, stiffness (unknown, unknown), and which unknowns are displacements.
 
-    ValueError if the potential density is not ½ B u_xx² with constant B > 0, or the line
-    is periodic.
+    ValueError if the potential density is not ½ B u_xx² with constant B > 0, or the
+    line is periodic.
     """
     domain, h = system.domain, system.domain.dx
     u_xx = displacements(system.field)[2]

@@ -137,7 +137,7 @@ class Newmark(FieldEnsemble):
 
 
 class NewmarkHermite(FieldEnsemble):
-    """Newmark's method for a beam of cubic Hermite elements, as in the released code."""
+    """Newmark's method for a beam of cubic Hermite elements (the released code)."""
 
     run = "fields.hermite:newmark"
 

@@ -6,7 +6,7 @@ coefficient, smooth, and begin again. Every row is a knot. Windows with free sta
 process noise without a bound at their edges, single shooting is none.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,6 +45,7 @@ ROUNDS_OF_STARTS = 3
 # latter, and 5 with it.
 LARGEST_FALL, LARGEST_BROKEN_PROMISE = 50.0, 0.5
 MOST_QUARTERINGS = 4
+MOST_STEPS = 16  # of the integrator between rows
 
 
 @dataclass(frozen=True)
@@ -157,3 +158,20 @@ def begin_levels(
     process = np.maximum(missed * np.sqrt(dt), 1e-300)
     bound = LEAST_PROCESS_NOISE * process
     return NoiseLevels(process, np.maximum(noise, least_sensor), bound, least_sensor)
+
+
+def accurate(found: Fit, fixed_process: bool = False) -> Fit:
+    """The fit with so many steps that twice as many move ℓ by less than ½."""
+    while found.motion.steps < MOST_STEPS:
+        motion = replace(found.motion, steps=2 * found.motion.steps)
+        finer = fit(
+            motion, found.c, found.active, found.path, found.levels, fixed_process,
+            rounds_of_starts=0,
+        )  # fmt: skip
+        if finer is None:
+            break
+        moved = abs(finer.value - found.value)
+        found = finer
+        if moved < LEAST_CHANGE_RETUNED:
+            break
+    return found

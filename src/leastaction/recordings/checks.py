@@ -420,6 +420,11 @@ def _sensor_warnings(
             f"{name} was recorded for {total:.1f} main periods; error bars from so few "
             "are rough"
         )
+    if column.in_radians and size > np.pi:
+        texts.append(
+            f"{name} swings by {size:.3g} rad to either side, beyond half a turn; if "
+            "its column is in degrees, write `unit: deg`"
+        )
     if column.angle and size < SMALL_ANGLE:
         texts.append(
             f"{name} swings by {size:.2g} rad: cos {name} and a parabola differ by "

@@ -1,5 +1,6 @@
 """Columns of a user's tables: what they measure, in SI units."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import tau
@@ -29,6 +30,17 @@ CHANNELS = {
     "accelerations": "qddot",
     "inputs": "input",
 }
+# What accelerometers call the acceleration of gravity, as pint calls it.
+GRAVITY = {"g": "g_0", "mg": "mg_0", "ug": "ug_0", "µg": "ug_0"}
+# What no coordinate is measured in, and what that then is.
+NO_COORDINATES = {
+    "kg": "a mass; of an accelerometer in g write it under accelerations or sensors",
+    "N": "a force; write it under inputs",
+    "N*m": "a torque; write it under inputs",
+    "m/s**2": "an acceleration; write it under accelerations or sensors",
+}
+# Headings that are nothing but a unit of time.
+CLOCKS = ("ms", "us", "µs", "ns", "min")
 # Generalised force on a coordinate, by the unit of that.
 FORCES = {"m": "N", "rad": "N*m"}
 
@@ -118,8 +130,8 @@ def _default_unit(expression: sp.Expr | None, use: str) -> str:
     )
 
 
-def column(name: str, entry: Mapping, use: str) -> Column:
-    """Column of an entry of the YAML.
+def column(name: str, entry: Mapping, use: str, acceleration: bool = False) -> Column:
+    """Column of an entry of the YAML; of an `acceleration` g is 9.80665 m/s².
 
     Raises
     ------
@@ -130,6 +142,7 @@ def column(name: str, entry: Mapping, use: str) -> Column:
     expression, constants = read_expression(entry, use)
     unit = entry.get("unit")
     text = str(_default_unit(expression, use) if unit is None else unit).strip()
+    text = GRAVITY.get(text, text) if acceleration else text
     head, slash, rest = text.partition("/")
     head = PIXELS.get(head.strip(), head.strip())
     text = head + slash + rest
@@ -189,12 +202,13 @@ def columns_of(settings: Mapping) -> dict[str, dict[str, Column]]:
     """
     found = {
         channel: {
-            name: column(name, entry, f"import.{section}.{name}")
+            name: column(name, entry, f"import.{section}.{name}", channel == "qddot")
             for name, entry in settings[section].items()
         }
         for section, channel in CHANNELS.items()
     }
     coordinates = found["q"]
+    _refuse_no_coordinates(coordinates)
     for name, given in found["input"].items():
         if name in coordinates:
             gain = settings["inputs"][name].get(GAIN)
@@ -277,7 +291,8 @@ def _sensors(settings: Mapping, coordinates: Mapping[str, Column]) -> dict[str, 
         channels.acceleration,
         strict=True,
     ):
-        found[text] = column(text, sensors[text], f"import.sensors.{text}")
+        rough = weights[2].any() and not (weights[0].any() or weights[1].any())
+        found[text] = column(text, sensors[text], f"import.sensors.{text}", rough)
         _refuse_unlike(found[text], weights, coordinates)
     return found
 
@@ -299,6 +314,66 @@ def _refuse_unlike(given: Column, weights, coordinates: Mapping[str, Column]) ->
                 f"{registry()(wanted).units:~C}; write such a unit, or the factor "
                 "between both before what it measures, such as 0.5*(x2 - x1)"
             )
+
+
+def _refuse_no_coordinates(coordinates: Mapping[str, Column]) -> None:
+    """A mass, a force or an acceleration is no coordinate."""
+    for given in coordinates.values():
+        dimension = registry()(given.unit).dimensionality
+        for unit, text in NO_COORDINATES.items():
+            if dimension == registry()(unit).dimensionality and not given.angle:
+                raise ValueError(f"{given.use}: the unit gives {given.unit}, {text}")
+
+
+def unit_of_heading(name: str) -> str:
+    """Unit of a heading such as ``force [N]`` or ``angle (deg)``; empty if none."""
+    found = re.search(r"[\[(]([^\])]+)[\])]\s*$", name)
+    return found[1].strip() if found else ""
+
+
+def remarks_of_units(settings: Mapping, headings: Mapping[str, str], channels) -> list:
+    """Units that contradict the heading of their column, or make no energy.
+
+    `headings` are the columns of the table by the names that `settings` uses.
+    """
+    clock, texts = settings["time"], []
+    pairs = [(clock.get("column"), clock["unit"])]
+    for section in (*CHANNELS, "sensors"):
+        for name, entry in settings[section].items():
+            if "expression" not in entry:
+                pairs.append((entry.get("column") or name, entry.get("unit")))
+    for place, (name, unit) in enumerate(pairs):
+        heading = headings.get(name, "")
+        written = unit_of_heading(heading)
+        if place == 0 and heading in CLOCKS:
+            written = heading
+        both = [_in_si(text) for text in (written, unit) if text]
+        if len(both) == 2 and None not in both and both[0] != both[1]:
+            texts.append(
+                f"the heading of column {name!r} says {written}, its unit here is "
+                f"{unit}: one of both is wrong"
+            )
+    for name, given in channels["input"].items():
+        unit = channels["q"][name].unit
+        per_mass = registry()(f"{unit}/s**2").dimensionality
+        is_known = given.unit == FORCES.get(unit)
+        is_known |= registry()(given.unit).dimensionality == per_mass
+        if unit in FORCES and not is_known:
+            texts.append(
+                f"the input of {name} is in {given.unit} and {name} in {unit}, which "
+                f"make no energy: its {FORCES[unit]} per {given.unit} is taken for 1; "
+                "check the unit, or give a `gain`"
+            )
+    return texts
+
+
+def _in_si(text: str) -> tuple[float, str] | None:
+    """Factor and base unit of a unit; None of a text that is none."""
+    try:
+        factor, base = registry().get_base_units(parsed_unit(text))
+    except Exception:
+        return None
+    return None if factor is None else (round(float(factor), 12), str(base))
 
 
 def _as_force(given: Column, gain, coordinate: Column) -> Column:

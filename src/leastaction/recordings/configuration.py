@@ -75,6 +75,11 @@ class Coordinate(Column):
 class Input(Column):
     """A column that drives a coordinate, and what lies between it and the force."""
 
+    unit: Text | None = absent("Unit of its numbers, or of the expression.")
+    expression: Expression | None = absent(
+        'Of columns, by their names, in the place of one: "-a*sin(theta)"; each is '
+        "taken in its own unit."
+    )
     offset: or_word(Number, "unknown") = Field(
         0.0,
         description="Subtracted first, in the unit of the column; unknown: a candidate "

@@ -12,6 +12,7 @@ import yaml
 from leastaction.core.families import unknown
 from leastaction.recordings.checks import LARGEST_ANGLE, encoder_step
 from leastaction.recordings.command_line import learn_command
+from leastaction.recordings.columns import unit_of_heading
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.learn import angle_by_name
 from leastaction.recordings.tables import Table, open_table
@@ -204,7 +205,7 @@ def _parts(own: np.ndarray, starts: np.ndarray) -> list[np.ndarray]:
 def _described_clock(name: str, own: np.ndarray, starts) -> Column:
     steps = np.concatenate([np.diff(part) for part in _parts(own, starts)])
     step = float(np.median(steps))
-    unit = _unit_of_heading(name) or ("ms" if step >= 0.5 else "s")
+    unit = unit_of_heading(name) or ("ms" if step >= 0.5 else "s")
     rate = {"ms": 1e3, "us": 1e6}.get(unit, 1.0) / step
     remarks = [f"{rate:.5g} samples per second"]
     jitter = float((steps[steps < GAP * step] - step).std() / step)
@@ -223,7 +224,7 @@ def _described(name, own, starts, values, clock) -> Column:
         return Column(name, "text", "", (f"holds {bad}",))
     missing = int(np.isnan(own.astype(float)).sum())
     if LEAST_SPARSE * len(own) < missing <= len(own) - LEAST_ROWS:
-        unit, told = _unit_of_heading(name) or "N", f"{missing} empty cells between"
+        unit, told = unit_of_heading(name) or "N", f"{missing} empty cells between"
         return Column(name, "input", unit, (f"{len(own) - missing} numbers", told))
     if missing:
         return Column(name, "text", "", (f"{missing} empty cells",))
@@ -231,7 +232,7 @@ def _described(name, own, starts, values, clock) -> Column:
         return Column(name, "constant", "", (f"{own[0]:g} in every row",))
     parts = _parts(own, starts)
     remarks = [f"{own.min():.4g} … {own.max():.4g}"]
-    unit = _unit_of_heading(name) or (_angle(own) if angle_by_name(name) else "")
+    unit = unit_of_heading(name) or (_angle(own) if angle_by_name(name) else "")
     jumps = np.concatenate([np.diff(part) for part in parts])
     for turn, text in TURNS.items():
         wraps = int((np.abs(np.abs(jumps) - turn) < 0.1 * turn).sum())
@@ -283,16 +284,10 @@ def _reads_as_number(cell) -> bool:
     return True
 
 
-def _unit_of_heading(name: str) -> str:
-    """Unit of a heading such as ``force [N]`` or ``angle (deg)``."""
-    found = re.search(r"[\[(]([^\])]+)[\])]\s*$", name)
-    return found[1].strip() if found else ""
-
-
 def _unit_of_input(name: str) -> str:
     """Unit of a column that a motor or a shaker makes; empty if its name says none."""
     stem = re.sub(r"[\[(].*|[\W_\d]+", "", name).lower()
-    unit = _unit_of_heading(name)
+    unit = unit_of_heading(name)
     return unit if unit in UNITS_OF_INPUTS else "" if unit else INPUTS.get(stem, "")
 
 

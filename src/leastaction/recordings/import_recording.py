@@ -15,6 +15,7 @@ from leastaction.recordings.columns import (
     accelerometers,
     as_measured,
     columns_of,
+    remarks_of_units,
     time_factor,
 )
 from leastaction.recordings.contracts import CONTRACTS
@@ -26,7 +27,7 @@ from leastaction.recordings.pivot import (
     raw_columns,
     smooth_sources,
 )
-from leastaction.recordings.spikes import replace_spikes
+from leastaction.recordings.spikes import refuse_jumps, replace_spikes
 from leastaction.recordings.splitting import (
     LEAST_ROWS,
     Clock,
@@ -47,6 +48,10 @@ LARGEST_SHARE_OF_WIDE_STEPS = 0.02
 LEAST_MENTIONED_OFFSET = 0.1
 # Main periods that such an end must have.
 LEAST_PERIODS_HELD_OUT = 3.0
+# Text of users stands in Markdown, HTML and figures, and is to be text there.
+NO_TAGS = str.maketrans({"<": "‹", ">": "›"})
+NO_MARKUP = NO_TAGS | str.maketrans({"|": "¦", "$": "＄", "`": "'", "\\": "/"})
+LONGEST_LABEL = 60
 log = logging.getLogger(__name__)
 
 
@@ -81,10 +86,16 @@ def _measurements(settings: Mapping) -> xr.Dataset:
     columns = [*smooth, *measured["input"].values()]
     factor = time_factor(given["time"]["unit"])
     read = read_trajectories(given["files"], given, raw_columns(columns), factor)
-    texts = fill_inputs(read)
+    texts = [*remarks_of_units(given, read.headings, channels), *fill_inputs(read)]
     trajectories = read.done
     used = sum(len(t.time) for t in trajectories)
     clean = smooth_sources(smooth)
+    if not given["sensors"]:
+        places = dict(enumerate(raw_columns(columns)))
+        moving = {c.name for c in channels["q"].values()} | set(clean)
+        refuse_jumps(
+            trajectories, {k: c for k, c in places.items() if c.name in moving}
+        )
     raw = {k: c.name for k, c in enumerate(raw_columns(columns)) if c.name in clean}
     replaced = _replaced(trajectories, raw)
     texts += derive(trajectories, columns)
@@ -116,6 +127,18 @@ def _measurements(settings: Mapping) -> xr.Dataset:
     for text in texts:
         log.warning("%s", text)
     return _dataset(series, starts, held, kept, channels, clock, texts, given["inputs"])
+
+
+def plain_text(label: str) -> str:
+    """A label without what Markdown, HTML or mathematical text would interpret.
+
+    >>> plain_text("a|<b>")
+    'a¦‹b›'
+    """
+    line = " ".join(label.split())
+    shown = "".join(c for c in line if c.isprintable()).translate(NO_MARKUP)
+    long = len(shown) > LONGEST_LABEL
+    return f"{shown[: LONGEST_LABEL - 1]}…" if long else shown
 
 
 def _replaced(trajectories: Sequence, names: Mapping[int, str]) -> dict[str, int]:
@@ -293,12 +316,15 @@ def _dataset(
             **({"channel": sensors} if sensors else {}),
             "coordinate_unit": ("dof", [channels["q"][n].unit for n in names]),
             **_input_unit(channels["input"], names),
-            "label": ("trajectory", np.array([t.label for t in kept], dtype=object)),
+            "label": (
+                "trajectory",
+                np.array([plain_text(t.label) for t in kept], dtype=object),
+            ),
         },
         {
             "contract": name,
             "time_step": clock.step,
-            "warnings": json.dumps(texts),
+            "warnings": json.dumps([text.translate(NO_TAGS) for text in texts]),
             "kinds": json.dumps(kinds),
             "inputs": json.dumps(stated),
         },

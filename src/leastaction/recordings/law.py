@@ -172,7 +172,7 @@ class Law(IdentifiedModel):
         parts = {"observations": self.observations.assign_attrs(about)}
         if self.rollout is not None:
             parts["rollout"] = self.rollout.assign_attrs(contract="measured_rollout")
-        files.save(self.model, path, "model", parts)
+        files.save(self.model, path, "model", parts=parts)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -394,10 +394,11 @@ class Law(IdentifiedModel):
         if self.rollout is None:
             count = int(self.dataset["samples"])
             return f"error bars are those of the likelihood of {count} sampling times"
-        return (
-            f"error bars hold for amplitudes {_amplitudes(self.model)}, over "
-            f"{int(self.dataset['blocks'])} blocks left out in turn"
-        )
+        over = f"{int(self.dataset['blocks'])} blocks left out in turn"
+        if "process_noise" in self.dataset:
+            count = int(self.dataset["stretches"])
+            over = f"the scores of {count} stretches" if count else "their information"
+        return f"error bars hold for amplitudes {_amplitudes(self.model)}, over {over}"
 
     def __str__(self) -> str:
         return self.to_markdown()

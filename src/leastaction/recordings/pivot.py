@@ -52,12 +52,10 @@ class Circle:
 def raw_columns(columns: Sequence[Column]) -> list[Column]:
     """What a table is read for: plain columns, then what expressions are made of."""
     plain = [c for c in columns if c.expression is None]
-    sources = {
-        name: Column(name, c.use)
-        for c in columns
-        if c.expression is not None
-        for name in c.sources
-    }
+    sources: dict[str, Column] = {}
+    for c in (c for c in columns if c.expression is not None):
+        for name in c.sources:  # the first use counts: motions come before inputs
+            sources.setdefault(name, Column(name, c.use))
     return [*plain, *sources.values()]
 
 

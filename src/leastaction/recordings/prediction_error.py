@@ -15,14 +15,17 @@ from leastaction.core.estimate import LagrangianEstimate
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.library import Library
 from leastaction.core.progress import report
+from leastaction.likelihood.augmented_kalman_filter import augmented_filter
+from leastaction.likelihood.covariance import spread
 from leastaction.likelihood.iterated_smoother import (
     Fit,
+    accurate,
     begin_levels,
     fit,
     smooth_motion,
 )
 from leastaction.likelihood.measured_motion import MeasuredMotion
-from leastaction.likelihood.noise_levels import NoiseLevels
+from leastaction.likelihood.noise_levels import NoiseLevels, step_of
 from leastaction.likelihood.term_selection import (
     SHARE_OF_MISSED_POWER,
     Candidates,
@@ -41,10 +44,15 @@ from leastaction.recordings.candidates import (
 )
 from leastaction.recordings.contracts import pieces, training
 from leastaction.recordings.error import RecordingError
-from leastaction.recordings.inputs import Inputs, inputs_of
-from leastaction.trajectories.library_equations import (
-    library_equations,
+from leastaction.recordings.inputs import (
+    LAG,
+    TIME_CONSTANT,
+    UNKNOWN,
+    Inputs,
+    inputs_of,
+    said_of_inputs,
 )
+from leastaction.trajectories.library_equations import library_equations
 from leastaction.trajectories.null_vector import free_columns
 from leastaction.trajectories.null_vector import search as null_vector_path
 from leastaction.trajectories.splicing import Ratio
@@ -60,6 +68,10 @@ WIDTHS = 8
 UNLIKELY, INDIFFERENT = 10.0, 0.1
 # Starts of growing size that are no better than the best before, until no more is made.
 MOST_WORSE_STARTS = 4
+# Gauss–Newton steps along a lag, the longest and the last one, in rows.
+MOST_LAG_STEPS, LARGEST_MOVE, LAST_MOVE = 12, 4.0, 0.05
+# Standard error, in rows, of how an input is held between them: uniform over a row.
+UNKNOWN_HOLD = 0.25
 # Largest support that a null vector is sought for, and neighbours that are ranked.
 LARGEST_START = 12
 
@@ -77,6 +89,7 @@ class Problem:
     references: Mapping[int, float]  # coefficients that are given, by candidate
     touched: np.ndarray
     width: float
+    stated: np.ndarray  # whether the lag of the input of a coordinate is stated
 
     @property
     def driven(self) -> bool:
@@ -136,7 +149,15 @@ def problem_of(
     )
     names = [str(name) for name in equations["column"].values[columns]]
     about = terms, columns, names, motion, candidates, inputs, references, held
-    return Problem(*about, width)
+    said = said_of_inputs(observations)
+    stated = np.array(
+        [LAG in said.get(n, {}) and said[n][LAG] != UNKNOWN for n in _dof(equations)]
+    )
+    return Problem(*about, width, stated)
+
+
+def _dof(equations: xr.Dataset) -> list[str]:
+    return [str(name) for name in equations["dof"].values]
 
 
 def viscous(terms: Library, columns: np.ndarray) -> list[int]:
@@ -161,8 +182,8 @@ def identify(
        driven motion, null vectors of a free one.
     2. Path, coefficients, process noise and sensor noise by the iterated smoother;
        terms by the likelihood of all candidates; again until the terms stay.
-    3. The same without process noise. Of the two laws the one is taken that misses less
-       at both horizons, from row to row and over the whole run, per term.
+    3. The same without process noise, of a driven motion. Of the two laws the one is
+       taken whose terms change least from one horizon to the other.
     4. The width within which dry friction turns is profiled.
     5. Intervals: information or sandwich, with the nearest absent term, the width, and
        half the difference between the horizons.
@@ -173,21 +194,31 @@ def identify(
 
     check(equations, "gram")
     seen = training(observations)
+    for name, said in said_of_inputs(seen).items():
+        if said.get(TIME_CONSTANT) == UNKNOWN:
+            raise RecordingError(
+                f"import.inputs.{name}.{TIME_CONSTANT} is unknown; method "
+                "prediction_error finds lags only: state the time constant, or take "
+                "method cross_validated_shooting"
+            )
     problem = problem_of(seen, equations, library)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = search(problem, equations)
-        law, of_width = with_width(problem, found.law)
+        finer = accurate(found.law.fit, not found.law.fit.levels.is_free.any())
+        law, of_width = with_width(found.problem, replace(found.law, fit=finer))
     found = replace(found, law=law)
-    return estimate(problem, found, of_width, equations, seen)
+    return estimate(found, of_width, equations, seen)
 
 
 @dataclass(frozen=True)
 class Horizons:
     """A law fitted with process noise, and without any."""
 
+    problem: Problem  # with inputs as they act
     law: Law  # the one that is taken
     near: Fit  # its terms with process noise
     far: Fit | None  # without; None where nothing follows the motion
+    lag_std: np.ndarray | None = None  # of lags that are seen, by coordinate
 
     @property
     def deviation(self) -> np.ndarray:
@@ -196,9 +227,16 @@ class Horizons:
             return np.zeros_like(self.law.c)
         return (self.near.c - self.far.c) / 2
 
+    @property
+    def disagreement(self) -> float:
+        """Largest relative deviation of a term that is not required."""
+        required = self.problem.candidates.required
+        chosen = np.setdiff1d(np.flatnonzero(self.law.c), required)
+        return float(np.abs(self.deviation[chosen] / self.law.c[chosen]).max(initial=0))
+
 
 def search(problem: Problem, equations: xr.Dataset) -> Horizons:
-    """The law of a recording at the horizon that it misses less in."""
+    """The law whose terms change least from one horizon to the other."""
     motion = problem.motion
     least = least_noise(motion.y)
     states, noise = smooth_motion(motion, least)
@@ -210,21 +248,30 @@ def search(problem: Problem, equations: xr.Dataset) -> Horizons:
             "columns, add candidates under `library`, or state `excitation: random` if "
             "the motion is driven by noise"
         )
-    near = selected(problem, first)
+    problem, near, lag_std = with_lags(
+        *held_or_sampled(problem, selected(problem, first))
+    )
+    found = _both_horizons(problem, near)
+    return replace(found, problem=problem, lag_std=lag_std)
+
+
+def _both_horizons(problem: Problem, near: Law) -> Horizons:
+    """Laws with and without process noise; see :func:`search`."""
     if not near.fit.levels.is_free.any():
-        return Horizons(near, near.fit, None)
+        return Horizons(problem, near, near.fit, None)
     run = without_process_noise(near.fit)
     if run is None:
-        return Horizons(near, near.fit, None)
-    if problem.driven:
-        far = selected(problem, run, True, near.fit.levels.sensor)
-        if far.solution.support == near.solution.support:
-            return Horizons(near, near.fit, far.fit)
-        if missed_at_both(problem, far, near) < missed_at_both(problem, near, near):
-            again = with_process_noise(far.fit, near.fit.levels)
-            if again is not None and far.fit.converged:
-                return Horizons(far, again, far.fit)
-    return Horizons(near, near.fit, run)
+        return Horizons(problem, near, near.fit, None)
+    found = Horizons(problem, near, near.fit, run)
+    if not problem.driven:
+        return found
+    far = selected(problem, run, True, near.fit.levels.sensor)
+    again = with_process_noise(far.fit, near.fit.levels)
+    if again is None or far.solution.support == near.solution.support:
+        return found
+    other = Horizons(problem, far, again, far.fit)
+    report("disagreement: %.3g, %.3g", found.disagreement, other.disagreement)
+    return min(found, other, key=lambda each: each.disagreement)
 
 
 def least_noise(y: np.ndarray) -> np.ndarray:
@@ -343,6 +390,95 @@ def selected(
         found = again
 
 
+def driven_by(problem: Problem, inputs: Inputs) -> Problem:
+    """The problem with other inputs."""
+    force = inputs.nodes(np.arange(len(problem.motion.y)), 1)
+    motion = replace(problem.motion, force=force)
+    return replace(problem, inputs=inputs, motion=motion)
+
+
+def held_or_sampled(problem: Problem, law: Law) -> tuple[Problem, Law]:
+    """The law with its inputs held from row to row (zero-order hold), if likelier.
+
+    Neither has a parameter that the other has not. Terms are chosen again.
+    """
+    if not problem.driven or all(problem.inputs.held):
+        return problem, law
+    one = law.fit
+    held = driven_by(problem, replace(problem.inputs, stepwise=True, curves={}))
+    start = held.motion, one.c, one.active, one.path, one.levels
+    trial = fit(*start, rounds_of_starts=1)
+    if trial is None or trial.value <= one.value:
+        return problem, law
+    report("inputs are held from row to row: ell %.5g more", trial.value - one.value)
+    return held, selected(held, trial)
+
+
+def with_lags(problem: Problem, law: Law) -> tuple[Problem, Law, np.ndarray | None]:
+    """The law with its inputs delayed, where a delay is seen: beyond one row.
+
+    A delay is a column of the likelihood beside the coefficients, by differences of the
+    inputs over half a row; below one row it is how an input is held.
+    """
+    if not problem.driven:
+        return problem, law, None
+    unknowns = unknowns_of_lags(problem)
+    std = np.full(problem.motion.dof, np.nan)
+    for _ in range(MOST_LAG_STEPS if unknowns else 0):
+        late, error = lags(problem, law, unknowns)
+        row = problem.motion.dt
+        total = np.array([problem.inputs.lag[list(u)].mean() for u in unknowns]) + late
+        seen = np.abs(total) > 2 * error + row * problem.inputs.hold.max()
+        std[:] = np.nan
+        for coordinates, e, is_seen in zip(unknowns, error, seen, strict=True):
+            if is_seen:
+                std[list(coordinates)] = np.hypot(e, UNKNOWN_HOLD * row)
+        moves = np.where(seen, late, late - total)
+        if (np.abs(moves) < LAST_MOVE * row).all():
+            break
+        inputs = problem.inputs
+        for coordinates, move in zip(unknowns, moves, strict=True):
+            move = float(np.clip(move, -LARGEST_MOVE * row, LARGEST_MOVE * row))
+            inputs = inputs.changed(LAG, coordinates, move)
+        moved = driven_by(problem, inputs)
+        one = law.fit
+        start = moved.motion, one.c, one.active, one.path, one.levels
+        trial = fit(*start, rounds_of_starts=0)
+        if trial is None:
+            break
+        problem, law = moved, selected(moved, trial)
+        report("lags: %s s", problem.inputs.lag)
+    return problem, law, std
+
+
+def unknowns_of_lags(problem: Problem) -> list[tuple[int, ...]]:
+    """Coordinates whose inputs have one lag that nobody stated."""
+    driven = problem.inputs.recorded.any(axis=0)
+    free = [a for a in range(problem.motion.dof) if driven[a] and not problem.stated[a]]
+    return [tuple(free)] if free else []
+
+
+def lags(problem: Problem, law: Law, unknowns) -> tuple[np.ndarray, np.ndarray]:
+    """Lags, s, beyond those that inputs have, and their standard errors."""
+    one, dt = law.fit, problem.motion.dt
+    m = len(one.active)
+    model, _ = problem.motion.linearised(one.path, one.c, one.active)
+    columns = []
+    for coordinates in unknowns:
+        ends = []
+        for sign in (1, -1):
+            inputs = problem.inputs.changed(LAG, coordinates, sign * dt / 2)
+            moved = driven_by(problem, inputs).motion
+            ends.append(moved.linearised(one.path, one.c, one.active[:0])[0].d)
+        columns.append((ends[0] - ends[1]) / dt)
+    B = np.concatenate([model.B, np.stack(columns, axis=2)], axis=2)
+    model = model._replace(B=np.ascontiguousarray(B))
+    found = augmented_filter(model, one.levels.process, one.levels.sensor)
+    change, _ = step_of(found)
+    rows = spread(found).deviations
+    return change[m:], np.sqrt((rows**2).sum(axis=0))[m:]
+
+
 def without_process_noise(near: Fit) -> Fit | None:
     """The law over whole runs, all that is missed taken for noise of the sensors."""
     levels = near.levels._replace(process=near.levels.least_process)
@@ -353,23 +489,6 @@ def without_process_noise(near: Fit) -> Fit | None:
 def with_process_noise(far: Fit, levels: NoiseLevels) -> Fit | None:
     """The terms of a law over whole runs with process noise."""
     return fit(far.motion, far.c, far.active, far.path, levels, rounds_of_starts=0)
-
-
-def missed_at_both(problem: Problem, law: Law, near: Law) -> float:
-    """Log of the power missed from row to row, and over whole runs; less is better."""
-    price = problem.candidates.price[list(law.solution.support)].sum()
-    none = np.zeros(0, dtype=int)
-    levels = near.fit.levels
-    free = fit(law.fit.motion, law.c, none, near.fit.path, levels, rounds_of_starts=0)
-    whole = levels._replace(process=levels.least_process)
-    run = fit(law.fit.motion, law.c, none, law.fit.path, whole, True)
-    if free is None or run is None:
-        return np.inf
-    value = np.log(np.square(free.levels.process)).mean()
-    value += np.log(np.square(run.levels.sensor)).mean()
-    report("horizons: S %s, run %s, price %g", free.levels.process,
-           run.levels.sensor, price)  # fmt: skip
-    return float(value - np.log(1 - SHARE_OF_MISSED_POWER) * price)
 
 
 def with_width(problem: Problem, law: Law) -> tuple[Law, np.ndarray]:
@@ -392,7 +511,7 @@ def with_width(problem: Problem, law: Law) -> tuple[Law, np.ndarray]:
     for n in range(1, WIDTHS):
         here = found[-1].fit
         motion = here.motion.with_width(problem.width / 2**n)
-        motion = replace(motion, steps=min(2 * (1 + n), 16))
+        motion = replace(motion, steps=max(motion.steps, min(2 * (1 + n), 8)))
         trial = fit(
             motion, here.c, here.active, here.path, here.levels, fixed,
             rounds_of_starts=0,

@@ -76,6 +76,18 @@ class CrossValidatedShooting(Identify):
     )
 
 
+class PredictionError(Identify):
+    """A law of motion by one likelihood, in which a missed force is process noise."""
+
+    run = "recordings.prediction_error:identify"
+    reads = ("gram",)
+    after = ("weighted_gram",)
+    returns_to_samples = True
+    knows_input = True
+
+    method: Literal["prediction_error"] = "prediction_error"
+
+
 class RecordedPrediction(Rollout):
     """Trajectories that a law has not seen, predicted from their begin."""
 

@@ -90,11 +90,12 @@ def doubts(model: xr.Dataset) -> list[str]:
             "said"
         )
     if float(model["whiteness_p_value"]) < LEAST_P_VALUE:
+        share = 100 * float(model["predicted_share"])
+        follows = f"; those before predict {share:.2g} % of their power" * (share > 0)
         texts.append(
-            f"innovations are not white (p = {float(model['whiteness_p_value']):.1g}, "
-            f"{100 * float(model['predicted_share']):.2g} % of their power follows "
-            "from those before): a mode, a force with a memory, or a tone is missing "
-            "in the model"
+            f"innovations are not white (p = {float(model['whiteness_p_value']):.1g})"
+            f"{follows}: a mode, a force with a memory, or a tone is missing in the "
+            "model"
         )
     if float(model["line_p_value"]) < LEAST_P_VALUE:
         frequency = float(model["line_frequency"])

@@ -1,10 +1,12 @@
 """Spikes of a sensor: single samples that none of their neighbours expects."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from leastaction.recordings.checks import encoder_step, repeated_share
+from leastaction.recordings.columns import Column
+from leastaction.recordings.error import RecordingError
 from leastaction.recordings.splitting import Trajectory
 
 # Neighbours at ±i and ±j that predict a sample by the cubic through them.
@@ -21,7 +23,72 @@ LEAST_OVER_SPREAD = 3.0
 REPEATED = 0.02
 # A longer step than so many median ones leaves the samples beside it alone.
 LONGEST_STEP = 3.5
+# From which on a row is missing.
+MISSING = 1.5
 ROUNDS = 8
+# A jump: of half the range at least, how unlike both sides may see it, what parabolas
+# beside it may miss of it, and over how many samples.
+LEAST_JUMP, LARGEST_UNLIKE, QUIET_BESIDE, BESIDE_JUMP = 0.02, 0.2, 0.1, 6
+
+
+def refuse_jumps(
+    trajectories: Sequence[Trajectory], columns: Mapping[int, Column]
+) -> None:
+    """Refuse positions that jump to another level and stay there: joined runs.
+
+    At a jump between two samples the parabola through the three before it misses the
+    next by its height, and the one through the three behind it misses the last by as
+    much to the other side; around there neither misses by a tenth of it. A spike, an
+    impact or a quick turn does otherwise. A whole turn of an angle is none. What is
+    below 45 standard deviations of the noise is not seen.
+
+    Raises
+    ------
+    RecordingError
+        With the rows.
+    """
+    for place, column in columns.items():
+        size = max(np.ptp(t.values[:, place]) for t in trajectories) / 2
+        for t in trajectories:
+            y, turn = t.values[:, place], 2 * np.pi
+            if len(y) < 2 * BESIDE_JUMP or size == 0:
+                continue
+            ahead, back = _misses(y), -_misses(y[::-1])[::-1]
+            height = (ahead + back) / 2
+            if column.angle:
+                height = height - turn * np.rint(height / turn)
+            usual = STD_PER_MEDIAN * np.median(np.abs(ahead))
+            limit = max(DEVIATIONS * usual, LEAST_JUMP * size)
+            alike = np.abs(ahead - back) < LARGEST_UNLIKE * np.abs(height)
+            found = (np.abs(height) > limit) & alike & _dense(t.time, MISSING)[:-1]
+            quiet = [_is_quiet(ahead, i, height[i]) for i in np.flatnonzero(found)]
+            rows = np.flatnonzero(found)[quiet]
+            if len(rows):
+                shown = ", ".join(map(str, rows[:5] + 2))
+                raise RecordingError(
+                    f"{t.source}, column {column.name!r}",
+                    f"the motion jumps between samples and stays there, at row {shown}"
+                    f"{' ...' if len(rows) > 5 else ''} of this trajectory: several "
+                    "runs?",
+                    "one motion in a trajectory",
+                    "Name the column that tells runs apart (`import.trajectory`), or "
+                    "cut the table there",
+                )
+
+
+def _misses(y: np.ndarray) -> np.ndarray:
+    """Each sample but the first, less what the parabola of the three before expects."""
+    found = np.zeros(len(y) - 1)
+    found[2:] = y[3:] - 3 * y[2:-1] + 3 * y[1:-2] - y[:-3]
+    return found
+
+
+def _is_quiet(misses: np.ndarray, i: int, height: float) -> bool:
+    """Whether parabolas that do not touch a jump fit well."""
+    before = misses[max(i - BESIDE_JUMP, 0) : i]
+    behind = misses[i + 3 : i + 3 + BESIDE_JUMP]
+    around = np.abs(np.concatenate([before, behind]))
+    return bool(around.max(initial=0.0) < QUIET_BESIDE * abs(height))
 
 
 def replace_spikes(
@@ -52,12 +119,12 @@ def replace_spikes(
     return counts
 
 
-def _dense(time: np.ndarray) -> np.ndarray:
+def _dense(time: np.ndarray, longest: float = LONGEST_STEP) -> np.ndarray:
     """Whether no step from four samples before to four after is a long one."""
     from scipy.ndimage import maximum_filter1d
 
     steps = np.diff(time)
-    wide = np.concatenate([[False], steps > LONGEST_STEP * np.median(steps), [False]])
+    wide = np.concatenate([[False], steps > longest * np.median(steps), [False]])
     beside = (wide[1:] | wide[:-1]).astype("int8")
     return maximum_filter1d(beside, 2 * REACH + 1) == 0
 

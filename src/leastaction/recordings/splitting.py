@@ -53,6 +53,7 @@ class Recorded:
     sparse: np.ndarray  # which of them may be recorded less often: inputs
     gap: float  # a step of this many median steps begins a new trajectory
     done: list[Trajectory] = field(default_factory=list)
+    headings: dict[str, str] = field(default_factory=dict)  # of columns, by their names
     gaps: int = 0
     rows: int = 0
 
@@ -121,6 +122,7 @@ def read_trajectories(
     for path in paths:
         table = open_table(path, settings)
         table.check_columns(uses)
+        read.headings |= {name: table.heading(name) for name in uses}
         numbers = [*names, clock] if clock else names
         frame = table.read(dict.fromkeys(numbers), [labels] if labels else [])
         values = np.stack([c.convert(frame[c.name].to_numpy()) for c in columns], 1)

@@ -12,6 +12,7 @@ from leastaction.core.model import IdentifiedModel
 from leastaction.core.units import (
     DimensionError,
     dimension_of,
+    parsed_unit,
     registry,
     unit_text,
     units_with_rates,
@@ -89,7 +90,7 @@ def _energy(model, observations, known) -> pint.Unit:
             observations["dof"].values, observations["input_unit"].values, strict=True
         ):
             if unit:
-                return registry().parse_units(str(unit)) * known[str(name)]
+                return parsed_unit(str(unit)) * known[str(name)]
     for term in model.support:
         if model.standard_error(term) == 0:
             return dimension_of(parse(term, list(known)), known)

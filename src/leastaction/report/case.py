@@ -169,7 +169,7 @@ class Found:
     """Values of a row, one per replicate, with what only its function knows.
 
     `of` stands for ``{}`` in the quantity; `about` are arguments of :func:`make_row`
-    that replace those of the :class:`Row`, `item` and `quantity` among them.
+    that replace those of the :class:`Row`.
     """
 
     def __init__(self, values: np.ndarray, of: str = "", **about):
@@ -274,10 +274,9 @@ def rows_of(
                 **(row.about(values) if callable(row.about) else row.about),
                 **one.about,
             }
-            quantity = about.pop("quantity", row.quantity.format(one.of) + where)
-            item, unit = about.pop("item", ADDED), about.pop("unit")
+            quantity, unit = row.quantity.format(one.of) + where, about.pop("unit")
             summary, replicates = about.pop("summary")(values), about.pop("replicates")
-            yield case.row(item, quantity, unit, summary, replicates, **about)
+            yield case.row(ADDED, quantity, unit, summary, replicates, **about)
 
 
 def coverage(quantity: str, values: Callable) -> Row:

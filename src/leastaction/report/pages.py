@@ -187,16 +187,18 @@ def index_page(
 
 RESULTS_HEADING = """# Results
 
-Made by the workflow (`snakemake docs/results.md`), not by hand; every row, with ranges and
-filters, is in `results/scorecard.html`, and one screen per paper in `results/index.html`.
+Made by the workflow (`snakemake docs/results.md`), not by hand. Every row, with ranges
+and filters, is in `results/scorecard.html`; `results/index.html` has one screen per
+paper.
 
-A printed number has one verdict on the paper's own recipe, run by us as the text states it,
-else as the authors released it. It *meets* if the number lies in the 95 % prediction interval
-of one more draw with the right terms, or if both keep our limit; *paper-errs*: an entry of the
-[errata](errata.md) shows that the printed number is wrong; *other-setting*: it comes with a
-setting that the paper does not state, named with its range; else it is *not-reproduced*.
-Beside it stands our own estimator, *recommended*: it *misses* if it does not keep our limit;
-*inaccurate*: it keeps it, and the paper's honest estimate is further off.
+A printed number has one verdict on the paper's own recipe, run by us as the text states
+it, else as the authors released it. It *meets* if the number lies in the 95 %
+prediction interval of one more draw with the right terms, or if both keep our limit;
+*paper-errs*: an entry of the [errata](errata.md) shows that the printed number is
+wrong; *other-setting*: it comes with a setting that the paper does not state, named
+with its range; else it is *not-reproduced*. Beside it stands our own estimator,
+*recommended*: it *misses* if it does not keep our limit; *inaccurate*: it keeps it, and
+the paper's honest estimate is further off.
 """
 
 
@@ -242,8 +244,8 @@ def headline(frame: pd.DataFrame) -> str:
     ]
     return (
         f"Our estimators keep the limits of their errors beside {kept} of "
-        f"{sum(ours.values())} printed numbers. The papers' own recipes, run by us, give "
-        f"{recipe[MEETS]} of {sum(recipe.values())}"
+        f"{sum(ours.values())} printed numbers. The papers' own recipes, run by us, "
+        f"give {recipe[MEETS]} of {sum(recipe.values())}"
         + (f"; {', '.join(words)}" if words else "")
         + ".\n"
     )

@@ -14,7 +14,6 @@ from leastaction.core import families
 from leastaction.report import verdict
 from leastaction.report.case import ADDED, COVERAGE, Case, make_row
 from leastaction.report.panel import Panel
-from leastaction.report.readable import number_text
 from leastaction.report.readings import (
     KIND,
     OURS,
@@ -23,7 +22,6 @@ from leastaction.report.readings import (
     judged,
     numbers_of,
 )
-from leastaction.report.tables import markdown
 
 # Kinds of rows: printed numbers beside the paper's recipe and beside ours, further
 # readings of them, limits that we set, and what is printed and not judged.
@@ -120,7 +118,7 @@ def pooled_rows(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 
 def scorecard(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """All rows in one order, whatever the order of `frames`, each number judged once."""
+    """All rows in one order, whatever that of `frames`; each number is judged once."""
     together = _together(frames)
     return judged(together.sort_values(ORDER, kind="stable", ignore_index=True))
 
@@ -179,11 +177,3 @@ def from_csv(text: str) -> pd.DataFrame:
     for name in NUMBERS:
         frame[name] = frame[name].map(lambda shown: float(shown or "nan"))
     return _frame(frame.to_dict("records"))
-
-
-def to_markdown(frame: pd.DataFrame) -> str:
-    """Markdown table, numbers to six significant digits."""
-    shown = frame.copy().astype("object")
-    for name in NUMBERS:
-        shown[name] = frame[name].map(number_text)
-    return markdown(shown)

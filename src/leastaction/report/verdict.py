@@ -230,8 +230,8 @@ def replica_verdict(
 
     `usual` is that of any other estimator; `draws` are the values of the replicates
     with the right terms (`which` ones), out of `of` in all; None if the number is not
-    one of a draw; `errata` show that it should be `corrected`. An interval of an estimate that is wider than the number itself tells
-    nothing.
+    one of a draw; `errata` show that it should be `corrected`. An interval of an
+    estimate that is wider than the number itself tells nothing.
     """
     target, told, vague = target or {}, "", False
     if draws is not None:

@@ -255,6 +255,7 @@ def _printed_coefficients(case: Case, one: PrintedLagrangian) -> Iterator[dict]:
             draws=found[same, i],
             which="printed",
             errata=known.get(library.names[i], ()),
+            reason=one.entry.get("reason") or "",
         )
 
 

@@ -186,8 +186,8 @@ def realisation_study_finding(panels: Sequence[Panel]) -> str:
     table = np.column_stack([size, *(np.equal(titles, t) for t in by_title(panels))])
     slope = np.linalg.lstsq(table.astype(float), error)[0][0]
     parts.append(
-        f"The rms error of its coefficients ({MAIN}) goes as the number of realisations "
-        f"to the power {slope:.2f}."
+        f"The rms error of the {MAIN} coefficients goes as the number of realisations to "
+        f"the power {slope:.2f}."
     )
     return " ".join(parts)
 

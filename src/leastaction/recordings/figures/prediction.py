@@ -61,6 +61,7 @@ def prediction(panels: Sequence[Panel], settings: Mapping) -> Figure:
             f"Trajectory {rollout['label'].values[k]}: rms error {rms}, largest "
             f"{largest} of half the range",
             fontsize=small(settings),
+            parse_math=False,
         )
     for axes in grid[-1]:
         axes.set_xlabel("Time (s)")

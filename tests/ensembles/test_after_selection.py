@@ -1,0 +1,137 @@
+"""Errors after selection, bounds of forces, width of dry friction, motion of a law."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import xarray as xr
+from frames import frame, storeys
+from scipy.integrate import solve_ivp
+from test_innovations import NOISE, TERMS, model_of, shaken
+
+from leastaction.core.recipe import recommended
+from leastaction.ensembles.after_selection import (
+    force_bounds,
+    nearest_absent,
+    robust_covariance,
+    with_selection,
+)
+from leastaction.ensembles.innovation_tests import simulated_size
+from leastaction.ensembles.innovations_likelihood import Likelihood
+from leastaction.ensembles.modes import modes
+from leastaction.ensembles.sliding_width import profiled_width
+from leastaction.ensembles.state_space import Structure
+
+LINEAR = Structure((2, 5))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """An oscillator under white noise, with its law."""
+    likelihood = Likelihood(model_of(shaken(samples=6000)))
+    start = np.array([-0.5, 0.1, 0.8, np.log(NOISE)])
+    return likelihood, likelihood.fit(LINEAR, start)
+
+
+def test_small_dampers_stay_and_their_modes_hold_the_truth():
+    """Two storeys of 0.2 and 0.5 %: no score could keep the dampers in."""
+    stiffness, damping = [400.0, 300.0], [0.1, 0.1]
+    sensors = ("addot + ground", "bddot + ground")
+    data = frame(stiffness, damping, sensors, 0.5, 6000, 0.01, seed=3)
+    law = recommended("shaken measurements").fit(data, storeys(2), progress=False)
+    losses = [term for kind, term, *_ in law.terms() if kind == "D"]
+    assert losses == ["adot**2", "(-adot + bdot)**2"]
+    found = modes(law.dataset)
+    drift = np.eye(2) - np.eye(2, k=-1)
+    K, C = (drift.T @ np.diag(x) @ drift for x in (stiffness, damping))
+    values = np.linalg.eigvals(np.block([[np.zeros((2, 2)), np.eye(2)], [-K, -C]]))
+    values = values[values.imag > 0]
+    truth = np.sort(-values.real / np.abs(values))
+    error = found["damping_ratio_std"].values
+    assert np.all(np.abs(found["damping_ratio"].values - truth) < 3 * error)
+
+
+def test_the_sandwich_of_a_right_law_is_its_inverse_information(fitted):
+    likelihood, fit = fitted
+    ratio = np.diag(robust_covariance(likelihood, fit)) / np.diag(fit.covariance)
+    assert np.all((ratio > 0.3) & (ratio < 3))
+
+
+def test_what_most_nearly_belongs_widens_by_half_of_what_it_changes_at_most(fitted):
+    """With w = ½ where the criterion is undecided, and none where it is certain."""
+    likelihood, fit = fitted
+    entry, _, moves = likelihood.entries(fit, [4], True)
+    for penalty, share in ((-1e3, 0.5), (1e3, 0.0)):
+        nearly = nearest_absent(likelihood, fit, [4], 1, penalty)
+        assert nearly.entry == pytest.approx(share * entry[0])
+        np.testing.assert_allclose(nearly.theta, share * moves[0], atol=1e-50)
+    wide = with_selection(fit, fit.covariance, replace(nearly, theta=moves[0]))
+    moved = np.diag(wide.covariance - fit.covariance)
+    np.testing.assert_allclose(moved, moves[0] ** 2)
+    assert nearest_absent(likelihood, fit, [4], 0, 10.0) is None
+
+
+def test_what_an_absent_term_would_move_is_what_its_fit_moves(fitted):
+    likelihood, fit = fitted
+    entry, _, moves = likelihood.entries(fit, [4])
+    start = np.insert(fit.theta, 2, 0.0)
+    wide = likelihood.fit(replace(LINEAR, columns=(2, 5, 4)), start)
+    error = np.sqrt(np.diag(fit.covariance))
+    assert entry[0] == pytest.approx(wide.theta[2], rel=0.3)
+    assert np.all(np.abs(np.delete(wide.theta, 2) - fit.theta - moves[0]) < 0.3 * error)
+
+
+def swing(loss, samples=1200, dt=0.05, noise=2e-3):
+    """Free motion q̈ = −q − loss(q̇), measured."""
+    how = {"method": "DOP853", "rtol": 1e-9, "atol": 1e-9}
+    times = dt * np.arange(samples)
+
+    def rates(_, z):
+        return [z[1], -z[0] - loss(z[1])]
+
+    path = solve_ivp(rates, (0, times[-1]), [1.0, 0.0], t_eval=times, **how).y[0]
+    path += noise * np.random.default_rng(2).standard_normal(samples)
+    return {"x": path}, dt
+
+
+def test_no_random_force_has_a_bound():
+    """The bound is small beside the force of the motion, and the law is found."""
+    data, dt = swing(lambda v: 0.03 * v)
+    terms = TERMS | {"dissipation": [{"terms": ["xdot**2"]}]}
+    recipe = recommended("shaken measurements")
+    found = recipe.fit(data, terms, time=dt, progress=False)
+    bound = float(found.dataset["force_bound"][0])
+    assert 0 < bound < 1e-3 and not found.not_identifiable
+    assert abs(found.coefficient("x**2") + 0.5) < 4 * found.standard_error("x**2")
+
+
+def test_a_force_that_acts_has_no_bound(fitted):
+    assert np.isnan(force_bounds(*fitted)).all()
+
+
+def test_dry_friction_is_as_sharp_as_the_likelihood_allows():
+    """A width of 5 % of the rms velocity is rejected, and its friction is wrong."""
+    data, dt = swing(lambda v: 0.01 * v + 0.01 * np.tanh(v / 1e-3), 600, 0.1)
+    q = xr.DataArray(
+        data["x"][None, None, :, None], dims=("replicate", "trajectory", "time", "dof")
+    )
+    about = xr.Dataset(
+        {"q": q}, {"time": dt * np.arange(q.sizes["time"]), "dof": ["x"]}
+    )
+    model = model_of(about)
+    model.width = 0.2
+    likelihood = Likelihood(model)
+    structure = Structure((2, 5, 7))
+    start = np.array([-0.5, 0.005, 0.01, 1e-4, np.log(2e-3)])
+    wide = likelihood.fit(structure, start)
+    fit, spread = profiled_width(likelihood, wide)
+    assert model.width < 0.03 and fit.value > wide.value + 3
+    error = np.sqrt(np.diag(fit.covariance + spread))
+    assert np.all(np.abs(fit.theta[1:3] - [0.005, 0.01]) < 3 * error[1:3])
+
+
+def test_a_law_moves_as_far_as_its_record_unless_it_grows(fitted):
+    likelihood, fit = fitted
+    assert 0.5 < simulated_size(likelihood.model, fit) < 2
+    grows = fit.theta * [1, -30, 1, 1]
+    assert np.isinf(simulated_size(likelihood.model, replace(fit, theta=grows)))
