@@ -135,7 +135,7 @@ class System:
             raise ValueError(unknown("calculus", self.calculus, CALCULI))
         if not isinstance(self.lagrangian, str | sp.Expr):
             raise ValueError(
-                f"lagrangian is {str(self.lagrangian)[:60]!r}; expected text such as "
+                f"lagrangian is {repr(self.lagrangian)[:60]}; expected text such as "
                 "'m*xdot**2/2 - k*x**2/2'"
             )
         names = self.coordinates
