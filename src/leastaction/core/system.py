@@ -39,8 +39,6 @@ from leastaction.core.families import unknown
 if TYPE_CHECKING:
     import xarray as xr
 
-    from leastaction.core.library import Library
-
 CALCULI = ("ito", "stratonovich")
 # A determinant larger than this, over its bound by Hadamard, does not vanish.
 CLEARLY_NONZERO = 1e-10
@@ -271,7 +269,7 @@ class System:
         """Whether every coordinate has a kinetic energy."""
         return not is_singular(self.mass_matrix)
 
-    def library(self, config: Mapping) -> "Library":
+    def library(self, config: Mapping) -> Any:
         """Candidates of the `library` section of an example with this system."""
         from leastaction.core.library import Library
 
