@@ -50,6 +50,9 @@ def parser() -> argparse.ArgumentParser:
         one.add_argument(
             "--skip-lines", type=int, default=0, metavar="N", help="above the table"
         )
+        one.add_argument(
+            "--columns", metavar="NAMES", help="of a table without: t,theta,torque"
+        )
     _add_columns(learn.add_argument)
     _add_analysis(learn.add_argument)
     return program
@@ -154,10 +157,7 @@ def _describe(options) -> None:
     from leastaction.recordings.describe import describe
 
     for path in options.table:
-        about = describe(
-            path, separator=options.separator, skip_lines=options.skip_lines
-        )
-        print(about)
+        print(describe(path, **_reading(options)))
 
 
 def _learn(options) -> None:
@@ -170,8 +170,7 @@ def _learn(options) -> None:
         section: columns_of_options(name, getattr(options, name), options.unknown)
         for name, section in OPTIONS.items()
     }
-    reading = {"separator": options.separator, "skip_lines": options.skip_lines}
-    reading |= {"gap": options.gap, "sensors": columns.pop("sensors")}
+    reading = {"gap": options.gap, "sensors": columns.pop("sensors")}
     source = ", ".join(Path(path).name for path in options.table)
     if all(Path(path).exists() for path in options.table):
         _refuse_other_law(options.out, source)
@@ -186,6 +185,7 @@ def _learn(options) -> None:
         accept=options.accept,
         title=options.title or Path(options.table[0]).stem.replace("$", ""),
         progress=not options.quiet,
+        **_reading(options),
         **{key: value for key, value in reading.items() if value is not None},
     )
     options.out.mkdir(parents=True, exist_ok=True)
@@ -196,6 +196,14 @@ def _learn(options) -> None:
     print(law)
     made = ["law.md", *(f"{name}.png" for name in law.figures), "model.nc"]
     print(f"Written to {options.out}/: {', '.join(made)}", file=sys.stderr)
+
+
+def _reading(options) -> dict:
+    """How a table is to be read."""
+    reading = {"separator": options.separator, "skip_lines": options.skip_lines}
+    if options.columns:
+        reading["columns"] = [name.strip() for name in options.columns.split(",")]
+    return reading
 
 
 def _refuse_other_law(folder: Path, source: str) -> None:

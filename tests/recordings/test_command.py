@@ -48,13 +48,15 @@ def asked(monkeypatch, tmp_path):
 
 def test_the_shell_says_what_the_yaml_says(asked):
     words = shlex.split(
-        "rig.csv --rate 200 --gap 9 --reference '95*xdot**2/2' --excitation random "
+        "rig.csv --rate 200 --gap 9 --columns 'enc, u' "
+        "--skip-lines 2 --reference '95*xdot**2/2' --excitation random "
         "--coordinate x:m --coordinate theta:enc:count,per_turn=4096,reverse,offset=2 "
         "--sensor 'x1ddot + ground:floor 1:m/s^2' "
         "--input x:u:V,lag=unknown,gain=2.5,time_constant=unknown,offset=unknown"
     )
     given = asked(*words)
     assert given["time"] == {"rate": 200} and given["gap"] == 9
+    assert given["columns"] == ["enc", "u"] and given["skip_lines"] == 2
     assert given["library"] == {"reference": "95*xdot**2/2"}
     counts = {"column": "enc", "unit": "count", "per_turn": 4096}
     counts |= {"reverse": True, "offset": 2}

@@ -163,3 +163,11 @@ def test_the_free_run_has_a_score(law):
         dissipation=f"{DAMPING / 2}*xdot**2",
     )
     assert law.score(truth).exact
+    paths = driven()[2:]
+    forces = np.array([force(TIME, k) for k in (2, 3)])
+    of_force = {"inputs": {"x": "f [N]"}}
+    others = {"x": paths, "f": forces}
+    assert 0.9999 < law.score(others, time=TIME, **of_force) <= 1.0
+    assert law.score(others | {"f": -forces}, time=TIME, **of_force) < 0
+    with pytest.raises(ValueError, match="expected x and inputs"):
+        law.score({"x": paths}, time=TIME)

@@ -39,8 +39,6 @@ from leastaction.core.families import unknown
 if TYPE_CHECKING:
     import xarray as xr
 
-    from leastaction.core.library import Library
-
 CALCULI = ("ito", "stratonovich")
 # A determinant larger than this, over its bound by Hadamard, does not vanish.
 CLEARLY_NONZERO = 1e-10
@@ -135,7 +133,7 @@ class System:
             raise ValueError(unknown("calculus", self.calculus, CALCULI))
         if not isinstance(self.lagrangian, str | sp.Expr):
             raise ValueError(
-                f"lagrangian is {str(self.lagrangian)[:60]!r}; expected text such as "
+                f"lagrangian is {repr(self.lagrangian)[:60]}; expected text such as "
                 "'m*xdot**2/2 - k*x**2/2'"
             )
         names = self.coordinates
@@ -271,7 +269,7 @@ class System:
         """Whether every coordinate has a kinetic energy."""
         return not is_singular(self.mass_matrix)
 
-    def library(self, config: Mapping) -> "Library":
+    def library(self, config: Mapping) -> Any:
         """Candidates of the `library` section of an example with this system."""
         from leastaction.core.library import Library
 

@@ -41,6 +41,7 @@ DIALECT = {
     r"`unit: ([^`]+)`": r"the unit `\1`",
     r"`per_turn: (\d+)`": r"`,per_turn=\1` behind its unit",
     r"`skip_lines(?:: (\d+))?`": lambda m: f"`--skip-lines {m[1] or 'N'}`",
+    r"`columns`": "`--columns`",
     r"`library: \{reference: ([^}]+)\}`": r'`--reference "\1"`',
     r"`?library\.reference`?": "`--reference`",
     r"`column: \.\.\.`": "`NAME:COLUMN:UNIT`",

@@ -11,8 +11,8 @@ import yaml
 
 from leastaction.core.families import unknown
 from leastaction.recordings.checks import LARGEST_ANGLE, encoder_step
-from leastaction.recordings.command_line import learn_command
 from leastaction.recordings.columns import unit_of_heading
+from leastaction.recordings.command_line import learn_command
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.learn import angle_by_name
 from leastaction.recordings.tables import Table, open_table

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -233,20 +233,67 @@ class Law(IdentifiedModel):
         self.residuals()
         return self.rollout["rms_error"].isel(replicate=0)
 
-    def score(self, truth: System | None = None) -> Comparison | float:
-        """R² of the free runs over held-out trajectories, the mean over coordinates.
+    def score(
+        self,
+        data: Any = None,
+        *,
+        time: Any = None,
+        coordinates: Mapping | None = None,
+        trajectory: str | None = None,
+        inputs: Mapping | None = None,
+        **reading: Any,
+    ) -> Comparison | float:
+        """R² of free runs over held-out trajectories, or over all of other `data`.
 
-        With a known system as `truth` terms and coefficients beside those of it, see
-        :meth:`leastaction.IdentifiedModel.score`. ValueError as there, and of a
-        randomly excited motion without a truth.
+        The mean over coordinates; the state of a run is fitted to its begin.
+
+        Parameters
+        ----------
+        data
+            Those held out if None; others as :func:`leastaction.learn` takes them; or a
+            known :class:`~leastaction.System`, for terms and coefficients beside those
+            of it, see :meth:`leastaction.IdentifiedModel.score`.
+        time, coordinates, trajectory, inputs, reading
+            Of other data, as of :func:`leastaction.learn`.
+
+        Raises
+        ------
+        ValueError
+            Of a randomly excited motion, which has no path to be predicted; if the data
+            cannot be used, or have other coordinates or inputs.
         """
-        if truth is not None:
-            return super().score(truth)
+        if isinstance(data, System):
+            return super().score(data)
         self.residuals()
-        one = self.rollout.isel(replicate=0)
+        rollout = self.rollout
+        if data is not None:
+            columns = {"inputs": inputs}
+            given = (data, time, coordinates, trajectory, columns, reading)
+            rollout = self._free_runs(*given)
+        one = rollout.isel(replicate=0)
         measured, error = one["q_measured"], one["q_estimate"] - one["q_measured"]
         missed = (error**2).sum("path_sample")
         return float((1 - missed / measured.var("path_sample") / len(error)).mean())
+
+    def _free_runs(self, *given) -> xr.Dataset:
+        """Free runs over all trajectories of other data."""
+        from leastaction.recordings.configuration import import_settings
+        from leastaction.recordings.import_recording import import_recording
+        from leastaction.recordings.learn import described
+        from leastaction.recordings.measured_rollout import predict
+
+        example, _ = described(*given)
+        own = self.coordinates, bool(self.inputs)
+        names, driven = (example["import"][k] for k in ("coordinates", "inputs"))
+        if (tuple(names), bool(driven)) != own:
+            raise ValueError(
+                f"the data have the coordinates {', '.join(names)} and "
+                f"{'' if driven else 'no '}inputs; expected {', '.join(own[0])} and "
+                f"{'' if own[1] else 'no '}inputs"
+            )
+        observations = import_recording(import_settings(example))
+        every = xr.ones_like(observations["held_out"])
+        return predict(observations.assign(held_out=every), self.model, {"start": None})
 
     @property
     def modes(self) -> xr.Dataset | None:

@@ -131,37 +131,21 @@ def learn(
     from leastaction.recordings.law import Law
 
     begun = process_time()
-    columns = {
-        "velocities": velocities,
-        "accelerations": accelerations,
-        "inputs": inputs,
-    }
-    if "files" in reading:
-        raise RecordingError("files are the data: give their paths first, in a list")
-    files, frames, found, units = _tables(data, time, trajectory)
-    if coordinates is None:
-        coordinates = _by_name(units, columns)
-    elif not isinstance(coordinates, Mapping):
-        coordinates = {n: units.get(n) or _unit(n) for n in _several(coordinates)}
-    given = {
-        "title": title,
-        "import": {
-            **reading,
-            "files": files,
-            **found,
-            "coordinates": coordinates,
-            **{key: value for key, value in columns.items() if value is not None},
-        },
+    sections = {
         "excitation": excitation,
         "accept": _several(accept),
         "library": library or {},
         "validate": {"held_out": None if held_out is None else _several(held_out)},
         "estimators": {"recommended": recipe or {}},
     }
-    try:
-        example = recording_from_config("data", given, Path.cwd(), frames=frames)
-    except ConfigError as error:
-        raise RecordingError("\n".join(error.problems)) from None
+    columns = {
+        "velocities": velocities,
+        "accelerations": accelerations,
+        "inputs": inputs,
+    }
+    example, source = described(
+        data, time, coordinates, trajectory, columns, reading, sections
+    )
     estimator = Recipe(**example["estimators"]["recommended"])
     with progress_bar(5, progress) as advance:
         advance("import")
@@ -173,8 +157,39 @@ def learn(
             predict = rollout("measurements").function()
             predicted = predict(observations, model, example["validate"])
     seconds = process_time() - begun
-    source = "" if frames else ", ".join(Path(path).name for path in files)
     return Law(model, observations, predicted, title, seconds, source)
+
+
+def described(
+    data, time, coordinates, trajectory, columns: dict, reading: Mapping, sections=None
+) -> tuple[dict, str]:
+    """Recording as its YAML describes it, completed and checked; names of its files.
+
+    Arguments and errors as of :func:`learn`; `columns` are its velocities,
+    accelerations and inputs, `sections` those of the YAML beside `import`.
+    """
+    if "files" in reading:
+        raise RecordingError("files are the data: give their paths first, in a list")
+    files, frames, found, units = _tables(data, time, trajectory)
+    if coordinates is None:
+        coordinates = _by_name(units, columns)
+    elif not isinstance(coordinates, Mapping):
+        coordinates = {n: units.get(n) or _unit(n) for n in _several(coordinates)}
+    given = {
+        **(sections or {}),
+        "import": {
+            **reading,
+            "files": files,
+            **found,
+            "coordinates": coordinates,
+            **{key: value for key, value in columns.items() if value is not None},
+        },
+    }
+    try:
+        example = recording_from_config("data", given, Path.cwd(), frames=frames)
+    except ConfigError as error:
+        raise RecordingError("\n".join(error.problems)) from None
+    return example, "" if frames else ", ".join(Path(path).name for path in files)
 
 
 def _several(value) -> list:
