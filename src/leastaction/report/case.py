@@ -375,8 +375,10 @@ def make_row(
     """One row of the scorecard; `summary` is (median, 5th, 95th percentile).
 
     It is rounded to six significant digits, or to those that its limit needs, before it
-    is judged: another processor changes later ones, and neither what is printed nor its
-    verdict. `authors` is what the files hold that the authors released.
+    is judged: another processor changes later ones. Where rounding decides the first
+    ones (times of escape), `summary` is of many perturbed starts: what is printed
+    varies within its percentiles, and the verdict does not. `authors` is what the files
+    hold that the authors released.
 
     A target that is not `judged` is shown, but there is no verdict. `draws` are the
     replicates to be compared with a printed number, those with the right terms or

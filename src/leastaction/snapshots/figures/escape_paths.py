@@ -213,8 +213,8 @@ def escape_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """True energy along the motions of :func:`escape_paths` minus that of their start.
 
     One scale for all: linear about zero (grey), where what the start lacks to pass a
-    saddle (dashed) is, logarithmic beyond. In coarse samples of time, with the slope of a line
-    through them, of the unperturbed start. First replicate, lowest noise.
+    saddle (dashed) is, logarithmic beyond. In coarse samples of time, with the slope of
+    a line through them, of the unperturbed start. First replicate, lowest noise.
     """
     found = [(panel, one) for panel in panels for one in passing(panel, SHOWN)]
     rows = -(-len(found) // 2)
