@@ -51,7 +51,8 @@ def profiled_width(likelihood: Likelihood, fit: Fit) -> tuple[Fit, np.ndarray]:
         width, last = factor * model.width, fit
         while model.narrowest <= width <= model.scale[model.dof :].max():
             model.slide(width)
-            last = likelihood.fit(last.structure, last.theta, last.order)
+            levels = [max(f.value for f in fits.values()) - REJECTED]
+            last = likelihood.fit(last.structure, last.theta, last.order, levels)
             fits[width] = last
             if not last.value > max(f.value for f in fits.values()) - REJECTED:
                 break

@@ -167,6 +167,7 @@ class StateSpace:
         self.moment = LARGEST_TURN / frequency
         self.kernel = kalman_filter.compiled(library)
         self.steps = max(1, int(np.ceil(frequency * dt / LARGEST_TURN)))
+        self.fewest = self.steps
         self.acceleration = frequency * float(self.scale[self.dof :].max())
         self.width = SLIDING_PART * self.acceleration / frequency
         noise = noise / np.sqrt(averaged)
@@ -182,7 +183,7 @@ class StateSpace:
         """Make |v| a parabola below another `width`, with steps that follow it."""
         self.width = width
         needed = int(np.ceil(self.acceleration * self.dt / width))
-        self.steps = max(self.steps, min(needed, MOST_SLIDING))
+        self.steps = max(self.fewest, min(needed, MOST_SLIDING))
 
     @property
     def samples(self) -> int:
@@ -284,7 +285,7 @@ class StateSpace:
             if np.max(gap) < LARGEST_GAP:
                 break
             self.steps *= 2
-        self.linear = linear
+        self.linear, self.fewest = linear, self.steps
 
     def discrete(self, structure: Structure, given: Parameters) -> "Discrete | None":
         """The linear law from sample to sample; None if no record can be its motion.
