@@ -54,6 +54,7 @@ NAVIGATION = {
         "docs/architecture",
         "src/leastaction/core/README",
         "src/leastaction/report/README",
+        "src/leastaction/likelihood/README",
         "docs/adding_an_example",
         "docs/adding_a_method",
         "docs/cluster",
@@ -81,6 +82,7 @@ TITLES = {
     "results/README": "Files of results",
     "src/leastaction/core/README": "Core",
     "src/leastaction/report/README": "Report",
+    "src/leastaction/likelihood/README": "Likelihood",
     "docs/cluster": "Cluster",
 }
 

@@ -17,6 +17,7 @@ from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate
 from leastaction.core.library import Library
 from leastaction.core.progress import report
+from leastaction.likelihood.term_selection import parts
 from leastaction.recordings.candidates import (
     definite_test,
     distinct_forces,
@@ -53,7 +54,6 @@ from leastaction.recordings.leave_one_out import (
     LeaveOneOut,
     Problem,
     fitted,
-    parts,
     search,
 )
 from leastaction.recordings.windows import (

@@ -5,13 +5,14 @@ a quadratic function of all coefficients, initial states eliminated. Every suppo
 costs one small system, leaving out one block at a time included.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
+from leastaction.likelihood.term_selection import parts
 from leastaction.trajectories.multiple_shooting import (
     Fit,
     Positions,
@@ -201,22 +202,6 @@ class Problem:
             for k in self.fixed(np.where(mine, c, 0.0)):
                 factor[mine] = self.preferred.get(k, SCALE_OF_PART) / c[k]
         return factor
-
-
-def parts(touched: Iterable[int]) -> list[int]:
-    """Groups of coordinates, as bits, that terms holding `touched` connect.
-
-    >>> parts([0b001, 0b110, 0b010])
-    [1, 6]
-    """
-    found: list[int] = []
-    for bits in touched:
-        joined = int(bits)
-        for part in [p for p in found if p & joined]:
-            found.remove(part)
-            joined |= part
-        found.append(joined)
-    return found
 
 
 @dataclass(frozen=True)
