@@ -40,7 +40,7 @@ def test_every_variable_has_units_and_a_name(finished):
 def test_model_file_is_self_contained(finished):
     path = finished.folder / PAPER / "duffing/recommended/model.nc"
     text = str(load(path))
-    for word in ("x**4", "Equations of motion", "Hamiltonian", "+-"):
+    for word in ("x**4", "Equations of motion", "Hamiltonian", "±"):
         assert word in text
 
 
@@ -76,4 +76,4 @@ def test_an_example_of_any_folder_can_be_told_in_words(finished):
     assert done.returncode == 0, done.stdout + done.stderr
     text = (finished.folder / law).read_text()
     assert "## The truth" in text and "## recommended, replicate 1 of 2" in text
-    assert "+-" in text and "500.0*x**2" in text
+    assert "±" in text and "500.0*x**2" in text
