@@ -51,7 +51,10 @@ def test_other_records_stay_as_they_are(kind, rng):
 
 @pytest.mark.parametrize("channels", [("q", "qdot"), ("q",)])
 def test_noisy_ensembles_without_damping(channels, monkeypatch):
-    """x'' = −25 x + W': terms, stiffness, force and the noise of the sensors."""
+    """x'' = −25 x + W': terms, stiffness, force and the noise of the sensors.
+
+    The damper stays, with an interval that holds zero.
+    """
     monkeypatch.setattr(sensor_records, "ENOUGH", 1000)
     clean = observe(oscillator(), trajectories=60, steps=2000)
     level = {"q": 0.05, "qdot": 0.05}
@@ -62,7 +65,10 @@ def test_noisy_ensembles_without_damping(channels, monkeypatch):
     model = recommended("shaken measurements").fit(data, TERMS, progress=False)
     found = model.dataset
     assert model.support == ["xdot**2", "x**2"]
-    assert not found["dissipation_support"].any()
+    assert list(found["dissipation_support"].values.ravel()) == [1, 0, 0]
+    damper = str(found["dissipation_term"].values[0])
+    error = model.standard_error(damper, of="D")
+    assert abs(model.coefficient(damper, of="D")) < 4 * error
     assert int(found["samples_averaged"]) >= 4 and int(found["samples"]) < 16_000
     error = model.standard_error("x**2")
     assert abs(model.coefficient("x**2") + 12.5) < 4 * error < 0.5

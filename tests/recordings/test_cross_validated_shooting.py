@@ -292,7 +292,7 @@ def test_free_swings_beside_a_driven_run_belong_to_its_law(noise):
     assert "Without an input" in str(found)
     for name, true in (("xdot**2", 1.0), ("x**2", -40.0)):
         off, width = abs(found.coefficient(name) - true), 0.03 * abs(true)
-        error = found.terms.set_index("term")["std"][name]
+        error = found.standard_error(name)
         assert off < found.interval_factor * error < width
 
 

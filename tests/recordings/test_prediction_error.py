@@ -27,7 +27,8 @@ def test_a_recipe_may_ask_for_the_likelihood():
         for a in (0.1, 0.3, 0.5)
     ]
     law = leastaction.learn({"x": swings}, time=t, progress=False, recipe=METHOD)
-    known = {(kind, name): (c, std) for kind, name, c, std in law.terms()}
+    rows = law.terms[["of", "term", "value", "std"]].itertuples(index=False)
+    known = {(kind, name): (c, std) for kind, name, c, std in rows}
     assert set(known) == {("L", "xdot**2"), ("L", "x**2"), ("D", "xdot**2")}
     for term, truth in ((("L", "x**2"), -4.5), (("D", "xdot**2"), 0.05)):
         c, std = known[term]

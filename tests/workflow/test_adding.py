@@ -52,7 +52,6 @@ def test_a_folder_of_ones_own_has_laws_figures_and_a_page(tmp_path):
     for name in ("spring", "spring-slow"):
         for job in ("Describing the laws of", "Scoring", "Drawing the figures of"):
             assert f"{job} {name}\n" in planned, planned
-    assert "Summarising the examples of beyond_mine" in planned
     assert "Summarising what goes beyond the papers" in planned
 
 

@@ -93,9 +93,11 @@ def test_source_of_the_simulation(restored):
         '"simulate": 2',
     )
     plan = restored.plan()
-    print(sorted(plan))
     assert {f"Simulating {e}" for e in EXAMPLES} <= plan
-    assert len(plan) == len(EXAMPLES) * (1 + 2 * 4 + 1 + 1) + len(BELOW_PAPER)
+    # A threshold is swept; what the authors released has no figures of its own.
+    of_example, as_released = 1 + 2 * 4 + 1 + 1 + 1, 1 + 4 + 1
+    jobs = len(EXAMPLES) * (of_example + as_released)
+    assert len(plan) == jobs + len(BELOW_PAPER)
 
 
 def test_style_of_the_figures(restored):
