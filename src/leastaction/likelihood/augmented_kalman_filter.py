@@ -20,6 +20,7 @@ inverses is G. J. Bierman's, Fixed interval smoothing with discrete measurements
 J. Control 18 (1973) 65, after Bryson and Frazier.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -194,6 +195,13 @@ class Innovations(NamedTuple):
     def value(self) -> float:
         """ℓ at δc = 0, without the constant."""
         return -0.5 * float(self.moment[:, 0, 0].sum() + self.log_variances)
+
+    def standardised(self) -> Iterator[np.ndarray]:
+        """e⁰ / √V of the measurements of every sensor, about their mean."""
+        for e, V in zip(self.e.T, self.V.T, strict=True):
+            seen = np.isfinite(V)
+            z = e[seen] / np.sqrt(V[seen])
+            yield z - z.mean()
 
     @property
     def gradient(self) -> np.ndarray:

@@ -25,9 +25,8 @@ def portmanteau(found: Innovations) -> float:
     One of white innovations.
     """
     worst = 0.0
-    for e, V in zip(found.e.T, found.V.T, strict=True):
-        z = e[np.isfinite(V)] / np.sqrt(V[np.isfinite(V)])
-        z, count = z - z.mean(), len(z)
+    for z in found.standardised():
+        count = len(z)
         lags = np.arange(1, min(LAGS, count // 2) + 1)
         power = max(float(z @ z), 1e-300)
         r = np.array([z[k:] @ z[:-k] for k in lags]) / power

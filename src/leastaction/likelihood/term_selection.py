@@ -224,9 +224,7 @@ def correlation_length(found: Innovations) -> float:
     473).
     """
     longest = 1.0
-    for e, V in zip(found.e.T, found.V.T, strict=True):
-        z = e[np.isfinite(V)] / np.sqrt(V[np.isfinite(V)])
-        z = z - z.mean()
+    for z in found.standardised():
         power = np.abs(np.fft.rfft(z, 2 * len(z))) ** 2
         covariance = np.fft.irfft(power)[: len(z)]
         if not covariance[0] > 0:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+import sympy as sp
 import xarray as xr
 
 from leastaction.core.contracts import check
@@ -502,7 +503,7 @@ def with_width(problem: Problem, law: Law) -> tuple[Law, np.ndarray]:
         k
         for k in law.solution.support
         if problem.columns[k] >= count
-        and losses[problem.columns[k] - count].has(*_absolute())
+        and losses[problem.columns[k] - count].has(sp.Abs)
     ]
     if not dry:
         return law, np.zeros((0, len(law.c)))
@@ -528,9 +529,3 @@ def with_width(problem: Problem, law: Law) -> tuple[Law, np.ndarray]:
     best = found[int(np.argmax(values))]
     report("widths: %s", values)
     return best, np.sqrt(weight)[:, None] * (c - best.c)
-
-
-def _absolute():
-    import sympy as sp
-
-    return (sp.Abs,)

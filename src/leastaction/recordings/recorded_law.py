@@ -13,14 +13,12 @@ from leastaction.likelihood.term_selection import corrections
 from leastaction.recordings.contracts import OF_COORDINATES
 from leastaction.recordings.inputs import GAIN, UNKNOWN, said_of_inputs
 from leastaction.recordings.law_estimate import DESCRIBED as OF_EVERY_LAW
-from leastaction.recordings.windows import oscillation
+from leastaction.recordings.windows import TOLERATED_MISFIT, oscillation
 from leastaction.trajectories.library_equations import library_equations
 
 if TYPE_CHECKING:
     from leastaction.recordings.prediction_error import Horizons
 
-# A unit of `misfit`, of the amplitude.
-AMPLITUDE_PER_MISFIT = 0.003
 # Harmonic of the main frequency up to which a missed force is counted.
 HARMONIC = 3.0
 # Windows in which the missed force is shown: rows at least, and the part of the force
@@ -141,7 +139,7 @@ def _values(found, noise, equations):
     near = found.near.levels
     run = near.sensor if found.far is None else found.far.levels.sensor
     one_step = np.sqrt(np.nanmean(np.square(law.fit.innovations.e), axis=0))
-    allowed = np.hypot(AMPLITUDE_PER_MISFIT * amplitude.max(axis=0), near.sensor)
+    allowed = np.hypot(TOLERATED_MISFIT * amplitude.max(axis=0), near.sensor)
     numbers = {
         "blocks": noise.stretches or law.fit.innovations.count,
         "stretches": noise.stretches,
