@@ -2,7 +2,9 @@
 
 Where innovations are white, the information G gives them, D = G^(-1/2). Where they are
 not, the process noise is a working covariance, and the scores g_b of stretches of the
-recording tell what it is worth (sandwich; Huber 1967, Liang and Zeger 1986):
+recording tell what it is worth (sandwich; Huber 1967, Liang and Zeger 1986). Where
+innovations are correlated beyond a stretch, sums over so many neighbours stand for
+single ones (moving blocks; Künsch, Ann. Stat. 17 (1989) 1217):
 
 .. math::  D_b = \\sqrt{B/(B-1)} \\, G^{-1} g_b .
 """
@@ -12,7 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from leastaction.likelihood.augmented_kalman_filter import Innovations
-from leastaction.likelihood.term_selection import Quadratic, Solution
+from leastaction.likelihood.term_selection import (
+    Quadratic,
+    Solution,
+    correlation_length,
+)
 
 # Lags of Ljung and Box's statistic, and its mean over them beyond which innovations are
 # not white: of white ones it is 1 ± .32.
@@ -55,8 +61,11 @@ def spread(found: Innovations) -> Spread:
         return Spread(root, 0, white)
     scores = -found.moment[:, 0, 1:]
     scores = scores - scores.mean(axis=0)
-    count = len(scores)
-    rows = np.sqrt(count / (count - 1)) * scores @ (root.T @ root)
+    length = found.count / len(scores)
+    joined = min(1 + int(correlation_length(found) / length), len(scores) // 4)
+    sums = np.apply_along_axis(np.convolve, 0, scores, np.ones(joined))
+    count = len(scores) // joined
+    rows = np.sqrt(count / (count - 1) / joined) * sums @ (root.T @ root)
     return Spread(rows, count, white)
 
 

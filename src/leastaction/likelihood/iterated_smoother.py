@@ -35,6 +35,11 @@ from leastaction.likelihood.noise_levels import (
 # standard error of one coefficient.
 CONVERGED = 0.02
 MOST_ROUNDS = 25
+# Rounds after which less than half a unit of ℓ is enough, a standard error of one
+# coefficient: where a joint sticks ℓ has kinks, and steps end near the maximum. A fit
+# that promises much after so many rounds does not end: of a stage that integrates its
+# force, without process noise, 25 rounds promise 10⁴ to 10⁷.
+SMOOTH_ROUNDS = 6
 # Noise levels are tuned again where ℓ has changed by more: they cost all the time, and
 # the end of their search is not sharp.
 LEAST_CHANGE_RETUNED = 0.5
@@ -42,7 +47,8 @@ LEAST_CHANGE_RETUNED = 0.5
 ROUNDS_OF_STARTS = 3
 # A step is quartered where ℓ falls by more, or by more than this part of what the
 # linear model promised: Silverbox without process noise takes 25 steps without the
-# latter, and 5 with it.
+# latter, and 5 with it. The former is halved in every round: where a joint sticks,
+# steps would go back and forth for ever.
 LARGEST_FALL, LARGEST_BROKEN_PROMISE = 50.0, 0.5
 MOST_QUARTERINGS = 4
 MOST_STEPS = 16  # of the integrator between rows
@@ -124,9 +130,12 @@ def fit(
         report("round %d: ell %.2f, gain %.3g, S %s, R %s", number, found.value, gain,
                levels.process, levels.sensor)  # fmt: skip
         size = np.abs(moved[:, : motion.dof]) / levels.sensor
-        settled = abs(here - before) < CONVERGED and gain < CONVERGED
+        enough = CONVERGED if number < SMOOTH_ROUNDS else LEAST_CHANGE_RETUNED
+        settled = abs(here - before) < enough and gain < enough
         if settled or (gain < CONVERGED and size.max() < 0.01):
             converged = True
+            break
+        if number > SMOOTH_ROUNDS and gain > LARGEST_FALL:
             break
         step = 1.0
         for _ in range(MOST_QUARTERINGS):
@@ -135,7 +144,7 @@ def fit(
             there = path + step * moved
             new, indefinite = motion.linearised(there, trial, active)
             value = profiled(new, levels) if _usable(new, indefinite) else -np.inf
-            allowed = max(LARGEST_FALL, LARGEST_BROKEN_PROMISE * gain)
+            allowed = max(LARGEST_FALL / 2**number, LARGEST_BROKEN_PROMISE * gain)
             if value > here - allowed:
                 break
             step /= 4

@@ -5,15 +5,15 @@ candidates, so that any support costs one small system. A term is in the law if
 
 - it gains more than the extended BIC asks (Chen and Chen, Biometrika 95 (2008) 759),
   2Δℓ > p (log N + 2 log K) for N measurements, K candidates and a price p, and
-- without it a fifth more of the force would be missed, where a force is missed: the
-  power of the innovations beyond that of the sensors, Σ e²/V − Σ R/V.
+- it lowers what is missed by a fifth, 1 − .8^p of a price p, where a force is missed:
+  the power of the innovations beyond that of the sensors, Σ e²/V − Σ R/V.
 
 Terms that fulfil the first alone are *corrections*: real in these data, smaller than
 what is missing.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -41,6 +41,7 @@ class Candidates:
     positive: np.ndarray  # losses that feed energy in with a negative coefficient
     # Of a support and coefficients: the terms that give the scale of each part.
     fixed: Callable[[Sequence[int], np.ndarray], list[int]]
+    barred: Sequence[int] = ()  # what the search does not add
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class Quadratic:
         )
         clear = left > 1e-9 * np.diag(self.G)
         gain = np.where(clear, slope**2 / np.where(clear, left, 1.0), 0.0)
-        gain[list(found.support)] = 0.0
+        gain[[*found.support, *self.candidates.barred]] = 0.0
         return gain
 
     def losses(self, found: "Solution") -> np.ndarray:
@@ -140,14 +141,19 @@ class Solution:
     square: float  # Σ e²/V
 
 
-def select(quadratic: Quadratic, support: Iterable[int]) -> Solution:
+def select(
+    quadratic: Quadratic,
+    support: Iterable[int],
+    share: float = SHARE_OF_MISSED_POWER,
+) -> Solution:
     """The law: terms by the extended BIC from `support` on, then those with a share.
 
     What is required joins at the end: viscous friction that stays for sure takes no
     place from a dry one that fits better.
     """
-    wide = _search(quadratic, quadratic.solve(support), 0.0)
-    found = _search(quadratic, wide, SHARE_OF_MISSED_POWER)
+    found = _search(quadratic, quadratic.solve(support), 0.0)
+    if share:
+        found = _search(quadratic, found, share)
     return quadratic.solve({*found.support, *quadratic.candidates.required})
 
 
@@ -170,7 +176,8 @@ def _search(quadratic: Quadratic, found: Solution, share: float) -> Solution:
 def _drop(quadratic, found, share) -> Solution | None:
     loss = quadratic.losses(found)
     asked = quadratic.penalty * quadratic.price(found.x)
-    asked = np.maximum(asked, share / (1 - share) * quadratic.missed(found))
+    more = (1 - share) ** -quadratic.candidates.price - 1
+    asked = np.maximum(asked, more * quadratic.missed(found))
     ratio = loss / asked
     k = int(np.argmin(ratio))
     if not ratio[k] < 1:
@@ -181,7 +188,8 @@ def _drop(quadratic, found, share) -> Solution | None:
 def _add(quadratic, found, share) -> Solution | None:
     gain = quadratic.gains(found)
     asked = quadratic.penalty * quadratic.candidates.price
-    asked = np.maximum(asked, share * quadratic.missed(found))
+    less = 1 - (1 - share) ** quadratic.candidates.price
+    asked = np.maximum(asked, less * quadratic.missed(found))
     for k in np.argsort(-gain / asked, kind="stable"):
         if gain[k] <= asked[k]:
             return None
@@ -207,14 +215,6 @@ def _exchange(quadratic, found) -> Solution | None:
             if quadratic.criterion(other) < value:
                 best, value = other, quadratic.criterion(other)
     return best
-
-
-def corrections(quadratic: Quadratic, law: Solution) -> tuple[int, ...]:
-    """Terms that the extended BIC alone would add to a law."""
-    candidates = replace(quadratic.candidates, stays=law.support)
-    wider = replace(quadratic, candidates=candidates)
-    found = _search(wider, law, 0.0)
-    return tuple(k for k in found.support if k not in law.support)
 
 
 def correlation_length(found: Innovations) -> float:

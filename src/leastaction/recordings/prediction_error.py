@@ -18,6 +18,7 @@ from leastaction.core.library import Library
 from leastaction.core.progress import report
 from leastaction.likelihood.augmented_kalman_filter import augmented_filter
 from leastaction.likelihood.covariance import spread
+from leastaction.likelihood.horizons import Horizons, Law, both_horizons, selected
 from leastaction.likelihood.iterated_smoother import (
     Fit,
     accurate,
@@ -26,14 +27,11 @@ from leastaction.likelihood.iterated_smoother import (
     smooth_motion,
 )
 from leastaction.likelihood.measured_motion import MeasuredMotion
-from leastaction.likelihood.noise_levels import NoiseLevels, step_of
+from leastaction.likelihood.noise_levels import step_of
 from leastaction.likelihood.term_selection import (
     SHARE_OF_MISSED_POWER,
     Candidates,
-    Quadratic,
-    Solution,
     parts,
-    select,
 )
 from leastaction.recordings.candidates import (
     distinct_forces,
@@ -60,13 +58,11 @@ from leastaction.trajectories.splicing import Ratio
 
 # Part of a trajectory at each end that a start does not see: no smoother knows it well.
 UNSEEN_BY_START = 0.02
-# Rounds of selection and refit; two or three are usual.
-MOST_ROUNDS = 8
 # A width of friction is profiled over factors of two down to this part of the first.
 WIDTHS = 8
 # Changes of ℓ by a width that has no weight, and by one that is not felt: narrower ones
-# are not felt either.
-UNLIKELY, INDIFFERENT = 10.0, 0.1
+# are not felt either, but cost steps of the integrator.
+UNLIKELY, INDIFFERENT = 10.0, 0.5
 # Starts of growing size that are no better than the best before, until no more is made.
 MOST_WORSE_STARTS = 4
 # Gauss–Newton steps along a lag, the longest and the last one, in rows.
@@ -96,20 +92,6 @@ class Problem:
     def driven(self) -> bool:
         """Whether a recorded input gives the scale."""
         return self.inputs is not None
-
-
-@dataclass(frozen=True)
-class Law:
-    """A fitted law and the likelihood of all candidates about it."""
-
-    fit: Fit
-    quadratic: Quadratic
-    solution: Solution
-
-    @property
-    def c(self) -> np.ndarray:
-        """Coefficients of all candidates."""
-        return self.fit.c
 
 
 def problem_of(
@@ -183,9 +165,9 @@ def identify(
        driven motion, null vectors of a free one.
     2. Path, coefficients, process noise and sensor noise by the iterated smoother;
        terms by the likelihood of all candidates; again until the terms stay.
-    3. The same without process noise, of a driven motion. Of the two laws the one is
-       taken whose terms change least from one horizon to the other.
-    4. The width within which dry friction turns is profiled.
+    3. The width within which dry friction turns is profiled.
+    4. Of these terms the law has those that count over whole runs, without process
+       noise (:mod:`leastaction.likelihood.horizons`).
     5. Intervals: information or sandwich, with the nearest absent term, the width, and
        half the difference between the horizons.
 
@@ -205,39 +187,24 @@ def identify(
     problem = problem_of(seen, equations, library)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = search(problem, equations)
-        finer = accurate(found.law.fit, not found.law.fit.levels.is_free.any())
-        law, of_width = with_width(found.problem, replace(found.law, fit=finer))
-    found = replace(found, law=law)
-    return estimate(found, of_width, equations, seen)
+        law = found.horizons.law
+        law = replace(law, fit=accurate(law.fit, not law.fit.levels.is_free.any()))
+    found = replace(found, horizons=replace(found.horizons, law=law))
+    return estimate(found, equations, seen)
 
 
 @dataclass(frozen=True)
-class Horizons:
-    """A law fitted with process noise, and without any."""
+class Identified:
+    """A law at both horizons, and the inputs that it was found with."""
 
     problem: Problem  # with inputs as they act
-    law: Law  # the one that is taken
-    near: Fit  # its terms with process noise
-    far: Fit | None  # without; None where nothing follows the motion
+    horizons: Horizons
+    of_width: np.ndarray  # deviations by the width of dry friction, (deviation, term)
     lag_std: np.ndarray | None = None  # of lags that are seen, by coordinate
 
-    @property
-    def deviation(self) -> np.ndarray:
-        """Half of what coefficients differ by, shape (candidate,)."""
-        if self.far is None:
-            return np.zeros_like(self.law.c)
-        return (self.near.c - self.far.c) / 2
 
-    @property
-    def disagreement(self) -> float:
-        """Largest relative deviation of a term that is not required."""
-        required = self.problem.candidates.required
-        chosen = np.setdiff1d(np.flatnonzero(self.law.c), required)
-        return float(np.abs(self.deviation[chosen] / self.law.c[chosen]).max(initial=0))
-
-
-def search(problem: Problem, equations: xr.Dataset) -> Horizons:
-    """The law whose terms change least from one horizon to the other."""
+def search(problem: Problem, equations: xr.Dataset) -> Identified:
+    """The law of a recording, with inputs as they act."""
     motion = problem.motion
     least = least_noise(motion.y)
     states, noise = smooth_motion(motion, least)
@@ -249,30 +216,15 @@ def search(problem: Problem, equations: xr.Dataset) -> Horizons:
             "columns, add candidates under `library`, or state `excitation: random` if "
             "the motion is driven by noise"
         )
-    problem, near, lag_std = with_lags(
-        *held_or_sampled(problem, selected(problem, first))
-    )
-    found = _both_horizons(problem, near)
-    return replace(found, problem=problem, lag_std=lag_std)
-
-
-def _both_horizons(problem: Problem, near: Law) -> Horizons:
-    """Laws with and without process noise; see :func:`search`."""
-    if not near.fit.levels.is_free.any():
-        return Horizons(problem, near, near.fit, None)
-    run = without_process_noise(near.fit)
-    if run is None:
-        return Horizons(problem, near, near.fit, None)
-    found = Horizons(problem, near, near.fit, run)
-    if not problem.driven:
-        return found
-    far = selected(problem, run, True, near.fit.levels.sensor)
-    again = with_process_noise(far.fit, near.fit.levels)
-    if again is None or far.solution.support == near.solution.support:
-        return found
-    other = Horizons(problem, far, again, far.fit)
-    report("disagreement: %.3g, %.3g", found.disagreement, other.disagreement)
-    return min(found, other, key=lambda each: each.disagreement)
+    near = selected(problem.candidates, first)
+    problem, near, lag_std = with_lags(*held_or_sampled(problem, near))
+    near, of_width = with_width(problem, near)
+    support = near.solution.support
+    near = selected(problem.candidates, near.fit)
+    if near.solution.support != support:
+        near, of_width = with_width(problem, near)
+    found = both_horizons(problem.candidates, near)
+    return Identified(problem, found, of_width, lag_std)
 
 
 def least_noise(y: np.ndarray) -> np.ndarray:
@@ -363,34 +315,6 @@ def least_ratio(problem: Problem, ratio: Ratio, support) -> np.ndarray:
     return c[:-1] / c[-1] if problem.driven else c
 
 
-def selected(
-    problem: Problem, found: Fit, fixed_process: bool = False, noise=None
-) -> Law:
-    """Terms chosen and fitted again until they stay.
-
-    Without process noise the missed power is what `noise` of the sensors, that of a fit
-    with process noise, does not explain.
-    """
-    every = np.arange(len(problem.columns))
-    seen: set = set()
-    while True:
-        quadratic = Quadratic.of(problem.candidates, found.c, found.of_all(every))
-        if noise is not None:
-            share = float(np.mean(np.square(noise / found.levels.sensor)))
-            quadratic = replace(quadratic, sensor_share=share * quadratic.count)
-        law = select(quadratic, np.flatnonzero(found.c))
-        report("terms: %s", ", ".join(problem.names[k] for k in law.support))
-        done = set(law.support) == set(np.flatnonzero(found.c))
-        if done or law.support in seen or len(seen) >= MOST_ROUNDS:
-            return Law(found, quadratic, quadratic.solve(np.flatnonzero(found.c)))
-        seen.add(law.support)
-        start = found.motion, law.x, law.free, found.path, found.levels
-        again = fit(*start, fixed_process, rounds_of_starts=0)
-        if again is None:
-            return Law(found, quadratic, quadratic.solve(np.flatnonzero(found.c)))
-        found = again
-
-
 def driven_by(problem: Problem, inputs: Inputs) -> Problem:
     """The problem with other inputs."""
     force = inputs.nodes(np.arange(len(problem.motion.y)), 1)
@@ -412,7 +336,7 @@ def held_or_sampled(problem: Problem, law: Law) -> tuple[Problem, Law]:
     if trial is None or trial.value <= one.value:
         return problem, law
     report("inputs are held from row to row: ell %.5g more", trial.value - one.value)
-    return held, selected(held, trial)
+    return held, selected(held.candidates, trial)
 
 
 def with_lags(problem: Problem, law: Law) -> tuple[Problem, Law, np.ndarray | None]:
@@ -447,7 +371,7 @@ def with_lags(problem: Problem, law: Law) -> tuple[Problem, Law, np.ndarray | No
         trial = fit(*start, rounds_of_starts=0)
         if trial is None:
             break
-        problem, law = moved, selected(moved, trial)
+        problem, law = moved, selected(moved.candidates, trial)
         report("lags: %s s", problem.inputs.lag)
     return problem, law, std
 
@@ -478,18 +402,6 @@ def lags(problem: Problem, law: Law, unknowns) -> tuple[np.ndarray, np.ndarray]:
     change, _ = step_of(found)
     rows = spread(found).deviations
     return change[m:], np.sqrt((rows**2).sum(axis=0))[m:]
-
-
-def without_process_noise(near: Fit) -> Fit | None:
-    """The law over whole runs, all that is missed taken for noise of the sensors."""
-    levels = near.levels._replace(process=near.levels.least_process)
-    found = fit(near.motion, near.c, near.active, near.path, levels, True)
-    return found if found is not None and found.converged else None
-
-
-def with_process_noise(far: Fit, levels: NoiseLevels) -> Fit | None:
-    """The terms of a law over whole runs with process noise."""
-    return fit(far.motion, far.c, far.active, far.path, levels, rounds_of_starts=0)
 
 
 def with_width(problem: Problem, law: Law) -> tuple[Law, np.ndarray]:

@@ -9,7 +9,6 @@ import xarray as xr
 from leastaction.core.contracts import variables
 from leastaction.core.estimate import LagrangianEstimate, lagrangian_estimate
 from leastaction.likelihood.covariance import nearest_absent, spread
-from leastaction.likelihood.term_selection import corrections
 from leastaction.recordings.contracts import OF_COORDINATES
 from leastaction.recordings.inputs import GAIN, UNKNOWN, said_of_inputs
 from leastaction.recordings.law_estimate import DESCRIBED as OF_EVERY_LAW
@@ -17,7 +16,7 @@ from leastaction.recordings.windows import TOLERATED_MISFIT, oscillation
 from leastaction.trajectories.library_equations import library_equations
 
 if TYPE_CHECKING:
-    from leastaction.recordings.prediction_error import Horizons
+    from leastaction.recordings.prediction_error import Identified
 
 # Harmonic of the main frequency up to which a missed force is counted.
 HARMONIC = 3.0
@@ -45,18 +44,17 @@ differ by
 
 
 def estimate(
-    found: "Horizons",
-    of_width: np.ndarray,
+    found: "Identified",
     equations: xr.Dataset,
     observations: xr.Dataset,
 ) -> LagrangianEstimate:
     """Coefficients, standard errors and diagnostics of a law."""
-    problem, law = found.problem, found.law
+    problem, law = found.problem, found.horizons.law
     noise = spread(law.fit.innovations)
     every = np.zeros((len(noise.deviations), len(law.c)))
     every[:, law.fit.active] = noise.deviations
     absent = nearest_absent(law.quadratic, law.solution)
-    every = np.vstack([every, absent, of_width, found.deviation])
+    every = np.vstack([every, absent, found.of_width, found.horizons.deviation])
     c, gain, gain_std = law.c, 1.0, 0.0
     if problem.driven and _unknown_gain(observations):
         c, every, gain, gain_std = _in_units_of_reference(problem, c, every)
@@ -74,7 +72,7 @@ def estimate(
     arrays |= {
         "jackknife_coefficient": sigma_points(c, every),
         "column_position": problem.columns,
-        "horizon_difference": gain * np.abs(found.deviation),
+        "horizon_difference": gain * np.abs(found.horizons.deviation),
         "input_gain": np.full(problem.motion.dof, gain),
         "input_gain_std": np.full(problem.motion.dof, gain_std),
     }
@@ -128,16 +126,18 @@ def _in_units_of_reference(problem, c, every):
 
 def _values(found, noise, equations):
     """Numbers, and arrays by name, of a law."""
-    problem, law = found.problem, found.law
+    problem, law = found.problem, found.horizons.law
     motion = problem.motion
     period = 1 / float(np.exp(np.log(equations["frequency"].values[0]).mean()))
     lengths = [part.stop - part.start for part in motion.parts]
     longest = max(lengths) * motion.dt
-    window = force_window(motion, found.near.levels.sensor, equations, period)
+    window = force_window(motion, found.horizons.near.levels.sensor, equations, period)
     turn = max(round(period / motion.dt), 8)
     amplitude = np.array([oscillation(motion.y[p], turn) for p in motion.parts])
-    near = found.near.levels
-    run = near.sensor if found.far is None else found.far.levels.sensor
+    near = found.horizons.near.levels
+    run = (
+        near.sensor if found.horizons.far is None else found.horizons.far.levels.sensor
+    )
     one_step = np.sqrt(np.nanmean(np.square(law.fit.innovations.e), axis=0))
     allowed = np.hypot(TOLERATED_MISFIT * amplitude.max(axis=0), near.sensor)
     numbers = {
@@ -157,7 +157,7 @@ def _values(found, noise, equations):
     }
     zeros = np.zeros(len(problem.columns))
     dof = motion.dof
-    named = [problem.names[k] for k in corrections(law.quadratic, law.solution)]
+    named = [problem.names[k] for k in found.horizons.corrections]
     arrays = {
         "equivalent_models": np.array("[]", dtype=object),
         "corrections": np.array(json.dumps(named), dtype=object),
@@ -196,12 +196,12 @@ def missed_force(problem, found, equations) -> np.ndarray:
     White noise of strength S has the power 2 B S² in a band B; the force of the motion
     is the recorded one, or the inertial one of a coordinate that has none.
     """
-    levels = found.near.levels
+    levels = found.horizons.near.levels
     band = HARMONIC * equations["frequency"].values[0]
     missed = np.sqrt(2 * band) * np.where(levels.is_free, levels.process, 0.0)
     q, v, a = (equations[f"{k}_sample"].values[0] for k in ("q", "qdot", "qddot"))
     compiled = library_equations(problem.terms)
-    inertia = compiled.columns(q, v, a, problem.columns)[1] @ found.near.c
+    inertia = compiled.columns(q, v, a, problem.columns)[1] @ found.horizons.near.c
     size = np.sqrt((inertia**2).mean(axis=0))
     if problem.driven:
         recorded = np.sqrt((problem.inputs.recorded**2).mean(axis=0))
