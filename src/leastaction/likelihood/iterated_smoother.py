@@ -107,6 +107,7 @@ def fit(
     levels: NoiseLevels,
     fixed_process: bool = False,
     rounds_of_starts: int = ROUNDS_OF_STARTS,
+    rounds: int = MOST_ROUNDS,
 ) -> Fit | None:
     """Fit the `active` coefficients from a path and levels to begin with.
 
@@ -117,7 +118,7 @@ def fit(
     if indefinite > LARGEST_INDEFINITE_SHARE:
         return None
     before, here, converged = np.inf, -np.inf, False
-    for number in range(MOST_ROUNDS):
+    for number in range(rounds):
         if abs(here - before) > LEAST_CHANGE_RETUNED:
             starts = STARTS if number < rounds_of_starts and not fixed_process else ()
             levels = tuned(model, levels, starts, fixed_process)

@@ -108,6 +108,11 @@ class MeasuredMotion:
             found = found + weight * np.einsum("kai,kbi->kiab", moved, moved)
         return np.ascontiguousarray(self.dt * found)
 
+    def is_definite(self, path: np.ndarray, c: np.ndarray) -> bool:
+        """Whether the mass matrix of c is positive definite along a path."""
+        nothing = np.zeros(0, dtype=int)
+        return self.linearised(path, c, nothing)[1] <= LARGEST_INDEFINITE_SHARE
+
     def _indefinite(self, mobility) -> float:
         if not np.isfinite(mobility).all():
             return 1.0

@@ -13,7 +13,7 @@ what is missing.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -141,19 +141,14 @@ class Solution:
     square: float  # Σ e²/V
 
 
-def select(
-    quadratic: Quadratic,
-    support: Iterable[int],
-    share: float = SHARE_OF_MISSED_POWER,
-) -> Solution:
+def select(quadratic: Quadratic, support: Iterable[int]) -> Solution:
     """The law: terms by the extended BIC from `support` on, then those with a share.
 
     What is required joins at the end: viscous friction that stays for sure takes no
     place from a dry one that fits better.
     """
-    found = _search(quadratic, quadratic.solve(support), 0.0)
-    if share:
-        found = _search(quadratic, found, share)
+    wide = _search(quadratic, quadratic.solve(support), 0.0)
+    found = _search(quadratic, wide, SHARE_OF_MISSED_POWER)
     return quadratic.solve({*found.support, *quadratic.candidates.required})
 
 
@@ -215,6 +210,16 @@ def _exchange(quadratic, found) -> Solution | None:
             if quadratic.criterion(other) < value:
                 best, value = other, quadratic.criterion(other)
     return best
+
+
+def corrections(quadratic: Quadratic, law: Solution) -> tuple[int, ...]:
+    """Terms that the extended BIC alone would add to a law."""
+    known = quadratic.candidates
+    # What a law has for sure may have any sign.
+    positive = known.positive & ~np.isin(np.arange(len(known.price)), law.support)
+    stay = replace(known, stays=law.support, positive=positive)
+    found = _search(replace(quadratic, candidates=stay), law, 0.0)
+    return tuple(k for k in found.support if k not in law.support)
 
 
 def correlation_length(found: Innovations) -> float:

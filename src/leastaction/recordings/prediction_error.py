@@ -45,6 +45,7 @@ from leastaction.recordings.contracts import pieces, training
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.inputs import (
     LAG,
+    OPPOSED,
     TIME_CONSTANT,
     UNKNOWN,
     Inputs,
@@ -58,13 +59,15 @@ from leastaction.trajectories.splicing import Ratio
 
 # Part of a trajectory at each end that a start does not see: no smoother knows it well.
 UNSEEN_BY_START = 0.02
-# A width of friction is profiled over factors of two down to this part of the first.
+# Factors of two that a width of friction is profiled over, down or up from the first.
 WIDTHS = 8
 # Changes of ℓ by a width that has no weight, and by one that is not felt: narrower ones
 # are not felt either, but cost steps of the integrator.
 UNLIKELY, INDIFFERENT = 10.0, 0.5
 # Starts of growing size that are no better than the best before, until no more is made.
 MOST_WORSE_STARTS = 4
+# Rounds of the fit of a start, which is only ranked.
+ROUNDS_OF_START = 6
 # Gauss–Newton steps along a lag, the longest and the last one, in rows.
 MOST_LAG_STEPS, LARGEST_MOVE, LAST_MOVE = 12, 4.0, 0.05
 # Standard error, in rows, of how an input is held between them: uniform over a row.
@@ -250,14 +253,16 @@ def begin(problem, equations, states, noise, least, path) -> Fit | None:
     force = np.zeros_like(q)
     if problem.inputs is not None:
         force = problem.inputs.at(np.flatnonzero(inner))
-    best, value, worse = None, np.inf, 0
+    best, value, worse, opposed = None, np.inf, 0, False
     for c, last in starts(problem, equations, compiled, columns, force):
         missed = np.sqrt(((columns @ c - force) ** 2).mean(axis=0))
         levels = begin_levels(missed, noise, least, problem.motion.dt)
         support = tuple(map(int, np.flatnonzero(c)))
         active = np.setdiff1d(support, problem.candidates.fixed(support, c))
-        trial = fit(problem.motion, c, active, path, levels, rounds_of_starts=1)
+        how = {"rounds_of_starts": 1, "rounds": ROUNDS_OF_START}
+        trial = fit(problem.motion, c, active, path, levels, **how)
         if trial is None:
+            opposed |= problem.driven and problem.motion.is_definite(path, -c)
             continue
         if last:
             return trial
@@ -268,6 +273,8 @@ def begin(problem, equations, states, noise, least, path) -> Fit | None:
             best, value, worse = trial, now, 0
         if worse >= MOST_WORSE_STARTS:
             break
+    if best is None and opposed:
+        raise RecordingError(OPPOSED)
     return best
 
 
@@ -311,7 +318,9 @@ def least_ratio(problem: Problem, ratio: Ratio, support) -> np.ndarray:
             scale = problem.candidates.fixed([k for k in mine if c[k]], c)
             if not scale or not c[scale[0]]:
                 return np.full_like(c, np.nan)
-            c[mine] *= problem.references.get(scale[0], 0.5) / c[scale[0]]
+            given = problem.references.get(scale[0], 0.5)
+            c[mine] *= given / c[scale[0]]
+            c[scale[0]] = given  # to the last digit
     return c[:-1] / c[-1] if problem.driven else c
 
 
@@ -419,25 +428,57 @@ def with_width(problem: Problem, law: Law) -> tuple[Law, np.ndarray]:
     ]
     if not dry:
         return law, np.zeros((0, len(law.c)))
-    found, values = [law], [law.fit.value]
-    fixed = not law.fit.levels.is_free.any()
-    for n in range(1, WIDTHS):
-        here = found[-1].fit
-        motion = here.motion.with_width(problem.width / 2**n)
-        motion = replace(motion, steps=max(motion.steps, min(2 * (1 + n), 8)))
-        trial = fit(
-            motion, here.c, here.active, here.path, here.levels, fixed,
-            rounds_of_starts=0,
-        )  # fmt: skip
-        if trial is None or trial.value < max(values) - UNLIKELY:
+    found = {problem.width: law}
+
+    def likelier(width: float, near: Law) -> float:
+        trial = _of_width(near, width, problem.width)
+        if trial is None:
+            return -np.inf
+        found[width] = trial
+        return trial.fit.value - law.fit.value
+
+    for factor in (1 / 2, 2.0):
+        here, value = problem.width, 0.0
+        for _ in range(1, WIDTHS):
+            last, near, here = value, found[here], here * factor
+            value = likelier(here, near)
+            if value < max(last, 0) - UNLIKELY or abs(value - last) < INDIFFERENT:
+                break
+        if max(found.values(), key=lambda each: each.fit.value) is not law:
             break
-        found.append(replace(found[-1], fit=trial))
-        values.append(trial.value)
-        if abs(values[-1] - values[-2]) < INDIFFERENT:
-            break
-    weight = np.exp(np.array(values) - max(values))
+    best = max(found, key=lambda width: found[width].fit.value)
+    between = vertex(found, best)
+    if between is not None:
+        likelier(between, found[best])
+    report("widths: %s", {width: each.fit.value for width, each in found.items()})
+    values = np.array([each.fit.value for each in found.values()])
+    weight = np.exp(values - values.max())
     weight /= weight.sum()
-    c = np.array([each.c for each in found])
-    best = found[int(np.argmax(values))]
-    report("widths: %s", values)
-    return best, np.sqrt(weight)[:, None] * (c - best.c)
+    law = max(found.values(), key=lambda each: each.fit.value)
+    c = np.array([each.c for each in found.values()])
+    return law, np.sqrt(weight)[:, None] * (c - law.c)
+
+
+def _of_width(law: Law, width: float, widest: float) -> Law | None:
+    """The law fitted again with friction that turns within `width`."""
+    here = law.fit
+    motion = here.motion.with_width(width)
+    sharper = 1 + int(np.ceil(np.log2(widest / width)))
+    motion = replace(motion, steps=max(motion.steps, min(2 * sharper, 8)))
+    start = motion, here.c, here.active, here.path, here.levels
+    trial = fit(*start, not here.levels.is_free.any(), rounds_of_starts=0)
+    return None if trial is None else replace(law, fit=trial)
+
+
+def vertex(found: Mapping[float, Law], best: float) -> float | None:
+    """Width at the top of the parabola through the best and its neighbours.
+
+    Over the logarithm of widths that are factors of two apart; None without a neighbour
+    on each side, or where these are not felt.
+    """
+    if not {best / 2, 2 * best} <= set(found):
+        return None
+    low, top, high = (found[w].fit.value for w in (best / 2, best, 2 * best))
+    if top - min(low, high) < INDIFFERENT:
+        return None
+    return float(best * 2 ** ((high - low) / 2 / (2 * top - low - high)))

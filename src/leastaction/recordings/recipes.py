@@ -97,7 +97,7 @@ class RecordedPrediction(Rollout):
 
 
 RECOMMENDED = {
-    "measurements": (BandwidthSpline, WeightedGram, CrossValidatedShooting),
+    "measurements": (BandwidthSpline, WeightedGram, PredictionError),
 }
 
 
