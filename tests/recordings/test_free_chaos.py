@@ -1,12 +1,9 @@
-"""Free motion that is chaotic: what acts on it, and windows of it."""
-
-from types import SimpleNamespace
+"""Free motion that is chaotic: what acts on it."""
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from leastaction.recordings import cross_validated_shooting
 from leastaction.recordings.excitation import unrecorded_force
 
 TIME = np.arange(0, 20, 0.01)
@@ -39,41 +36,3 @@ def test_quick_turns_of_a_free_arm_are_no_random_force(start):
 
     path = motion(mass, force, [*start, 0, 0])
     assert not unrecorded_force([path], 0.01, [True, True])
-
-
-@pytest.mark.parametrize(
-    "driven, levels", [(False, [1.0, 0.5, 0.25, 0.5, 1.0, 3.0]), (True, [1.0])]
-)
-def test_windows_begin_shorter_where_the_first_are_lost(driven, levels, monkeypatch):
-    """Of a free motion; that of a driven one begins in the shortest anyway."""
-    tried = []
-
-    def law(duration):
-        misfit = 100.0 if duration > 0.3 and len(tried) < 4 else 1.0
-        fit = SimpleNamespace(
-            chi2=np.array([misfit**2]),
-            segments=SimpleNamespace(length=np.array([1.0])),
-            c=np.zeros(1),
-        )
-        return SimpleNamespace(fit=fit, criterion=0.0, support=())
-
-    def level_of(whole, found, duration, present):
-        tried.append(duration)
-        return whole, duration
-
-    whole = SimpleNamespace(driven=driven, positions=SimpleNamespace(steps=1))
-    whole.accurate = lambda segments, c: whole
-    for name, stand_in in {
-        "level_of": level_of,
-        "durations": lambda found: [1.0, 3.0],
-        "fitted": lambda problem, segments, c, most: law(tried[-1]),
-        "grown": lambda problem, segments, before: law(tried[-1]),
-        "search": lambda problem, level, largest: (level, None),
-        "_integrates": lambda level, before: True,
-    }.items():
-        monkeypatch.setattr(cross_validated_shooting, name, stand_in)
-    found = SimpleNamespace(period=1.0)
-    climb = cross_validated_shooting.climb
-    climb(whole, found, lambda problem, duration: law(duration), 3, [])
-    assert tried[: len(levels)] == levels
-    assert driven == (0.5 not in tried)

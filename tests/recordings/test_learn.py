@@ -154,12 +154,6 @@ def test_velocities_are_known_by_their_name():
     assert found.coordinates == ("x",) and "qdot" in found.observations
 
 
-def test_a_law_of_as_many_terms_as_are_allowed_says_so(law):
-    few = learn({"x": springs()}, time=TIME, recipe={"identify": {"largest": 2}})
-    assert any("as many as `largest`" in text for text in few.warnings)
-    assert not any("`largest`" in text for text in law.warnings)
-
-
 def test_a_unit_is_converted(law):
     found = learn(
         table(springs(), 1e-3).rename(columns={"x": "position [mm]"}),

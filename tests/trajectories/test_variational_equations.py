@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from leastaction.core.euler_lagrange import symbols
 from leastaction.core.expressions import parse
 from leastaction.trajectories.variational_equations import variational_equations
 
@@ -140,3 +141,56 @@ def test_any_number_of_steps_spans_the_same_time(cart, steps):
     )
     np.testing.assert_allclose(h, h_fine, rtol=1e-3, atol=1e-3 * np.abs(h_fine).max())
     np.testing.assert_allclose(g, g_fine, rtol=2e-2, atol=1e-2 * np.abs(g_fine).max())
+
+
+def forced():
+    """A pendulum with an input, its candidates and a smooth force."""
+    x, v = symbols(["x", "xdot"])
+    equations = variational_equations([v**2, x**2, x**4], ["x"], [v**2])
+    c = np.array([0.5, -10.0, -20.0, 0.05])
+
+    def nodes(rows, steps, dt):
+        time = np.arange(2 * steps * rows) * dt / (2 * steps)
+        return (3.0 * np.sin(4.0 * time))[:, None]
+
+    return equations, c, nodes
+
+
+def test_an_input_drives_the_motion_to_fourth_order():
+    """Halving the step of the integrator divides the error by 16."""
+    equations, c, nodes = forced()
+    dt, rows = 0.05, 60
+    start = np.array([[0.3, 0.0]])
+    paths = [
+        equations.rollout(start, c, dt, rows, steps, nodes(rows, steps, dt))[0, -1, 0]
+        for steps in (1, 2, 16)
+    ]
+    errors = np.abs(np.array(paths[:2]) - paths[2])
+    assert 10 < errors[0] / errors[1] < 24
+
+
+def test_sensitivities_with_an_input_are_derivatives():
+    equations, c, nodes = forced()
+    dt, rows, steps = 0.02, 50, 4
+    force = nodes(rows, steps, dt)
+    start, active = np.array([[0.3, 0.1]]), np.array([1, 2, 3])
+    q = equations.rollout(start, c, dt, rows, steps, force)[0, :, :1] + 0.01
+    arguments = (np.array([0]), np.array([rows]))
+
+    def chi2(state, values):
+        square = equations.normal_equations(
+            q, *arguments, state, values, None, np.ones(1), dt, steps, force
+        )[2]
+        return square.sum()
+
+    _, g, _ = equations.normal_equations(
+        q, *arguments, start, c, active, np.ones(1), dt, steps, force
+    )
+    slopes = []
+    for k in range(2):
+        h = 1e-6 * np.eye(2)[k]
+        slopes.append((chi2(start + h, c) - chi2(start - h, c)) / 2e-6)
+    for k in active:
+        h = 1e-5 * np.eye(4)[k]
+        slopes.append((chi2(start, c + h) - chi2(start, c - h)) / 2e-5)
+    np.testing.assert_allclose(-2 * g[0], slopes, rtol=1e-5)

@@ -57,6 +57,12 @@ class Law:
         """Coefficients of all candidates."""
         return self.fit.c
 
+    @property
+    def criterion(self) -> float:
+        """Extended BIC, −2ℓ and what its terms cost."""
+        price = self.quadratic.price(self.c)[list(self.solution.support)].sum()
+        return float(self.quadratic.penalty * price - 2 * self.fit.value)
+
 
 @dataclass(frozen=True)
 class Horizons:

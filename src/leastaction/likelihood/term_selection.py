@@ -29,6 +29,7 @@ DEVIATIONS_OF_CHANCE = 3.0
 PRICE_OF_GAIN = 2.0
 RIDGE_OF_UNIT_DIAGONAL = 1e-12
 MOST_MOVES = 400
+ODDS_OF_EQUALS = 20.0
 
 
 @dataclass(frozen=True)
@@ -210,6 +211,27 @@ def _exchange(quadratic, found) -> Solution | None:
             if quadratic.criterion(other) < value:
                 best, value = other, quadratic.criterion(other)
     return best
+
+
+def equally_good(quadratic: Quadratic, law: Solution) -> list[Solution]:
+    """Laws with one term exchanged for another that fit alike, the best first.
+
+    Of odds above one in twenty, 2Δℓ < 2 log 20 for every independent innovation, and
+    of no higher price.
+    """
+    found, price = [], quadratic.candidates.price
+    stay = {*quadratic.candidates.required, *quadratic.candidates.stays}
+    for k in [k for k in law.free if k not in stay]:
+        fewer = quadratic.solve(set(law.support) - {k})
+        gain = quadratic.gains(fewer)
+        worse = fewer.square - gain - law.square
+        near = worse < 2 * np.log(ODDS_OF_EQUALS) * quadratic.correlation
+        near &= (gain > 0) & (price <= price[k])
+        near[list(law.support)] = False
+        found += [
+            quadratic.solve({*fewer.support, int(j)}) for j in np.flatnonzero(near)
+        ]
+    return sorted(found, key=lambda each: each.square)
 
 
 def corrections(quadratic: Quadratic, law: Solution) -> tuple[int, ...]:

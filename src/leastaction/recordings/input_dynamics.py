@@ -1,89 +1,48 @@
-"""Delay and first-order lag between an input and its force, by the error left out."""
+"""What lies between a recorded input and its force: hold, delay and first-order lag.
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+A delay and a time constant are columns of the likelihood beside the coefficients, by
+differences of the inputs over half a row to both sides.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
 
 import numpy as np
-import xarray as xr
 
-from leastaction.recordings.error_bars import short_windows
+from leastaction.core.progress import report
+from leastaction.likelihood.augmented_kalman_filter import augmented_filter
+from leastaction.likelihood.covariance import spread
+from leastaction.likelihood.horizons import Law, selected
+from leastaction.likelihood.iterated_smoother import fit
+from leastaction.likelihood.noise_levels import step_of
+from leastaction.likelihood.term_selection import SHARE_OF_MISSED_POWER
 from leastaction.recordings.inputs import (
     LAG,
     TIME_CONSTANT,
-    UNKNOWN,
     Inputs,
-    said_of_inputs,
+    Unknown,
+    changed,
 )
-from leastaction.recordings.leave_one_out import (
-    ERROR_RATIO_OF_TERM,
-    MISFIT_OF_CHANCE,
-    Candidate,
-    Problem,
-    fitted,
-)
-from leastaction.recordings.windows import (
-    LEAST_SAMPLES_OF_WINDOW,
-    SHORTEST_PART_OF_PERIOD,
-    Recording,
-)
-from leastaction.trajectories.multiple_shooting import Segments
+from leastaction.recordings.recorded_problem import Problem
 
 # Main periods that an input may be early or late.
 LARGEST_PART_OF_PERIOD = 0.1
-MOST_MOVES = 16
-# Of a fit at one value, which begins at that of the nearest one.
-MOST_STEPS = 4
-PARTS_OF_WINDOW = 8
-# Of a move, in the steps of the differences that it comes from; and of one that these
-# are fine enough for.
-LARGEST_MOVE, FARTHEST_VERTEX = 4.0, 2.0
-# A move of this part of a recorded row ends the search.
-LAST_MOVE = 0.1
-CONFIDENCE = 0.95
-# Standard error, in rows, of a lag for what an input does between its rows: half a row
-# if it is held.
+# Gauss–Newton steps along delays and time constants, the longest one in rows, and the
+# last one, in standard errors.
+MOST_STEPS, LARGEST_MOVE, LAST_MOVE = 12, 4.0, 0.5
+# Standard errors beyond which a delay that nobody asked for is seen.
+SEEN = 2.0
+# Standard error, in rows, of how an input is held between them: uniform over a row.
 UNKNOWN_HOLD = 0.25
-# Of what is found before there is a law: the degree of local polynomials, and their
-# rows, at most in all and at least over those of a polynomial.
-DEGREE_OF_POLYNOMIALS = 4
+# Likelihood of a held input over that of a curve, for it to be taken.
+ODDS_OF_HOLD = 20.0
+# Windows of the local polynomials that are used before there is a law: main periods,
+# and rows at least; their degree; rows in all at most, and windows at least.
+PART_OF_PERIOD, LEAST_ROWS, DEGREE_OF_POLYNOMIALS = 1 / 50, 8, 4
 MOST_FIRST_ROWS = 1000
 LEAST_FIRST_WINDOWS = 10
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """A lag or a time constant to be found, of the inputs of some coordinates."""
-
-    name: str  # ``lag`` or ``time_constant``
-    coordinates: tuple[int, ...]  # whose inputs have it
-    asked: bool  # by the user; what nobody asked for is told only if it is seen
-
-
-def unknowns_of(observations: xr.Dataset, inputs: Inputs) -> list[Unknown]:
-    """Unknown lags and time constants; one lag of all of which nothing is said."""
-    stated = said_of_inputs(observations)
-    names = [str(name) for name in observations["dof"].values]
-    found = [
-        Unknown(key, (a,), True)
-        for a, name in enumerate(names)
-        for key in (LAG, TIME_CONSTANT)
-        if stated.get(name, {}).get(key) == UNKNOWN
-    ]
-    told = {n for n, said in stated.items() if {LAG, TIME_CONSTANT} & set(said)}
-    driven = inputs.recorded.any(axis=0)
-    rest = tuple(a for a, name in enumerate(names) if driven[a] and name not in told)
-    if rest:
-        found.append(Unknown(LAG, rest, False))
-    return found
-
-
-def changed(inputs: Inputs, unknowns: Sequence[Unknown], values: np.ndarray) -> Inputs:
-    """The inputs with `values` (s) added to their unknown lags and time constants."""
-    for unknown, value in zip(unknowns, values, strict=True):
-        inputs = inputs.changed(unknown.name, unknown.coordinates, value)
-    return inputs
+PARTS_OF_WINDOW = 8
 
 
 def first_values(
@@ -101,7 +60,7 @@ def first_values(
     of a main `period` (s). Positions have the shape (row, dof), ``forces(q, qdot,
     qddot)`` of all candidates (row, dof, candidate).
     """
-    window = max(SHORTEST_PART_OF_PERIOD * period / inputs.dt, LEAST_SAMPLES_OF_WINDOW)
+    window = max(PART_OF_PERIOD * period / inputs.dt, LEAST_ROWS)
     half = int(window / 2)
     rows = [np.arange(p.start + half, p.stop - half) for p in inputs.parts]
     rows = np.concatenate(rows)
@@ -129,7 +88,7 @@ def first_values(
         trials = np.tile(found, (count - begin + 1, 1))
         trials[:, k] = np.arange(begin, count + 1) * largest / count
         errors = [residual(trial) for trial in trials]
-        if min(errors) < ERROR_RATIO_OF_TERM * errors[-begin]:
+        if min(errors) < (1 - SHARE_OF_MISSED_POWER) * errors[-begin]:
             found = trials[int(np.argmin(errors))]
     return found
 
@@ -149,203 +108,135 @@ def _smoothed(
     return found
 
 
+def held_or_sampled(problem: Problem, law: Law) -> tuple[Problem, Law]:
+    """The law with its inputs held from row to row (zero-order hold), if likelier.
+
+    Neither has a parameter that the other has not, so that odds of twenty decide. A
+    delay that a curve through the rows has is then half a row shorter.
+    """
+    if not problem.driven or all(problem.inputs.held):
+        return problem, law
+    inputs = replace(problem.inputs, stepwise=True, curves={})
+    for unknown in problem.unknowns:
+        late = getattr(inputs, unknown.name)[list(unknown.coordinates)]
+        if unknown.name == LAG and late.any():
+            inputs = inputs.changed(LAG, unknown.coordinates, -problem.motion.dt / 2)
+    held = refitted(problem, law, inputs)
+    if held is None or held[1].fit.value < law.fit.value + np.log(ODDS_OF_HOLD):
+        return problem, law
+    more = held[1].fit.value - law.fit.value
+    report("inputs are held from row to row: ell %.5g more", more)
+    return held[0], selected(held[0].candidates, held[1].fit)
+
+
 @dataclass(frozen=True)
 class InputDynamics:
-    """Lags and time constants of the inputs."""
+    """Delays and time constants of the inputs of a law."""
 
-    values: np.ndarray  # by unknown, s; negative if the input acts before its record
-    std: np.ndarray  # of them, s
-    change: np.ndarray  # of the coefficients with them
-    # Which of them belong into the law: asked for; or more than one row with 95 %
-    # confidence, with an error left out, beyond the noise, that is lower as a term must
-    # make it. What is less is how an input is held from row to row.
-    seen: np.ndarray
+    std: np.ndarray  # by unknown, s; NaN of what is not seen
+    # What coefficients move by within the errors of what is unknown, (unknown, term).
+    deviations: np.ndarray
 
 
-def input_dynamics(
-    kept: Problem,
-    present: Candidate,
-    found: Recording,
-    unknowns: Sequence[Unknown],
-    start: np.ndarray,
-) -> InputDynamics | None:
-    r"""Lags and time constants p, by Newton steps on the error left out, E(p).
+def with_input_dynamics(
+    problem: Problem, law: Law
+) -> tuple[Problem, Law, InputDynamics]:
+    """The law with its inputs as they act, by Gauss and Newton's method.
 
-    .. math::  p ← p - (∇^2 E)^{-1} ∇ E
-
-    by differences over one recorded row, or over an eighth of a window before, the law
-    fitted again at each, from `start` (s) on; inputs of `found` have no unknown lag.
-    Windows are those of the law, of half a main period at most: longer ones know no
-    more of a lag, and may be lost to chaos. Standard errors are those of the jackknife
-    over blocks. None if nothing is unknown, or if no law follows.
+    A delay that nobody asked for belongs to the law if it is seen: beyond two standard
+    errors and one row; what is less is how an input is held. Terms are chosen again
+    after every step.
     """
-    if found.inputs is None or not unknowns:
-        return None
-    row = found.inputs.dt
-    moved = found.driven_by(changed(found.inputs, unknowns, start))
-    windows = short_windows(kept, present, moved)
-    laws = _Laws(*windows, present.fit.c, found, unknowns)
-    length = np.median(laws.segments.length) * found.positions.dt
-    wide = max(length / PARTS_OF_WINDOW / row, 1.0)
-    along = directions(unknowns)
-    first = np.linalg.solve(along, start / row)
-    best = minimum(lambda y: laws.errors(along @ y), first, wide, found.period / row)
-    if best is None or None in (laws.at(start / row), laws.at(along @ best[0])):
-        return None
-    rows = along @ best[0]
-    hold = [found.inputs.hold[list(unknown.coordinates)].max() for unknown in unknowns]
-    std, least = _spread(best[1], along, np.array(hold))
-    better = laws.beyond(rows) < ERROR_RATIO_OF_TERM * laws.beyond(np.zeros(len(rows)))
+    unknowns, row = problem.unknowns, problem.motion.dt
+    if not unknowns:
+        return problem, law, InputDynamics(np.zeros(0), np.zeros((0, len(law.c))))
+    if any(unknown.name == TIME_CONSTANT for unknown in unknowns):
+        problem, law = with_time_constants(problem, law)
     asked = np.array([unknown.asked for unknown in unknowns])
-    seen = asked | ((np.abs(rows) > least) & better)
-    change = laws.coefficients(rows) - laws.coefficients(start / row)
-    return InputDynamics(rows * row, std * row, change, seen)
-
-
-@dataclass(frozen=True)
-class _Laws:
-    """The law fitted again at lags and time constants, each begun at the nearest."""
-
-    problem: Problem
-    segments: Segments
-    c: np.ndarray
-    found: Recording
-    unknowns: Sequence[Unknown]
-    known: dict[tuple, Candidate | None] = field(default_factory=dict)
-
-    def at(self, rows: np.ndarray) -> Candidate | None:
-        """The law at values in rows; None if it does not follow."""
-        key = tuple(np.round(rows, 9))
-        if key not in self.known:
-            inputs, values = self.found.inputs, rows * self.found.inputs.dt
-            moved = self.found.driven_by(changed(inputs, self.unknowns, values))
-            late = self.problem.driven_by(moved.positions.force)
-            laws = {k: law.fit for k, law in self.known.items() if law is not None}
-            near = min(laws, key=lambda k: np.abs(rows - k).max(), default=None)
-            begin = laws.get(near, self)
-            self.known[key] = fitted(late, begin.segments, begin.c, MOST_STEPS)
-        return self.known[key]
-
-    def coefficients(self, rows: np.ndarray) -> np.ndarray:
-        """Coefficients of the law after a last step."""
-        law = self.at(rows)
-        fixed = self.problem.fixed(law.fit.c)
-        return law.left_out.coefficients(law.support, fixed)
-
-    def errors(self, rows: np.ndarray) -> np.ndarray:
-        """Error left out of every block; NaN if the law does not follow."""
-        law = self.at(rows)
-        if law is None:
-            return np.full(self.problem.blocks.max() + 1, np.nan)
-        return law.left_out.block_errors(law.support, self.problem.fixed(law.fit.c))
-
-    def beyond(self, rows: np.ndarray) -> float:
-        """Error left out beyond the noise, which no lag lowers, and that of chance.
-
-        Infinite if the law does not follow.
-        """
-        beyond = np.maximum(self.errors(rows).sum() - self.problem.noise, 0.0)
-        return float(np.nan_to_num(beyond, nan=np.inf) + MISFIT_OF_CHANCE)
-
-
-def _spread(
-    around: Mapping[tuple, np.ndarray], along: np.ndarray, hold: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Standard error over blocks, and least value that is seen, in rows.
-
-    What is below one row, or below the `hold` of held inputs, is how these are held.
-    """
-    from scipy.stats import t
-
-    total = {where: e.sum() for where, e in around.items()}
-    count = len(next(iter(around.values())))
-    left = np.array(
-        [
-            along @ _vertex({where: total[where] - e[s] for where, e in around.items()})
-            for s in range(count)
-        ]
-    )
-    std = np.sqrt((count - 1) / count * ((left - left.mean(0)) ** 2).sum(0))
-    least = t.ppf((1 + CONFIDENCE) / 2, count - 1) * std + hold
-    return np.hypot(std, UNKNOWN_HOLD), least
-
-
-def directions(unknowns: Sequence[Unknown]) -> np.ndarray:
-    """Columns that a search goes along: unknowns, and T with τ + T as it is.
-
-    For slow inputs τ + T is all that counts.
-    """
-    along = np.eye(len(unknowns))
-    for i, lag in enumerate(unknowns):
-        for j, other in enumerate(unknowns):
-            if (lag.name, other.name) == (LAG, TIME_CONSTANT):
-                along[i, j] = -float(lag.coordinates == other.coordinates)
-    return along
-
-
-def minimum(
-    errors: Callable, rows: np.ndarray, wide: float, period: float
-) -> tuple[np.ndarray, dict] | None:
-    """Minimum of the summed errors, and the errors around it; None if there is none.
-
-    By differences over one row; if they tell of none close by, over `wide` rows first.
-    Where they are not convex the best point of the stencil is the next one.
-    """
-    h, largest = 1.0, LARGEST_PART_OF_PERIOD * period
-    for number in range(MOST_MOVES):
-        around = {w: errors(rows + h * np.array(w)) for w in _stencil(len(rows))}
-        total = {where: e.sum() for where, e in around.items()}
-        move, is_convex = _vertex(total), True
-        if np.isnan(move).any():
-            is_convex = False
-            move = np.array(
-                min(total, key=lambda w: np.nan_to_num(total[w], nan=np.inf))
-            )
-        is_close = is_convex and (np.abs(move) < FARTHEST_VERTEX).all()
-        if number == 0 and not is_close:
-            h = wide
-            continue
-        move = h * np.clip(move, -LARGEST_MOVE, LARGEST_MOVE)
-        rows = rows + move
-        if not (np.abs(rows) < largest).all():
-            return None
-        if h == 1.0 and (np.abs(move) < LAST_MOVE).all():
+    hold = np.array([problem.inputs.hold[list(u.coordinates)].max() for u in unknowns])
+    for _ in range(MOST_STEPS):
+        late, error, _ = steps(problem, law)
+        total = values_of(problem.inputs, unknowns) + late
+        seen = asked | (np.abs(total) > SEEN * error + row * hold)
+        moves = np.where(seen, late, late - total)
+        if (np.abs(moves) < LAST_MOVE * np.hypot(error, UNKNOWN_HOLD * row)).all():
             break
-        if is_close:
-            h = 1.0
-        elif not move.any():
-            h = max(h / 2, 1.0)
-    is_there = h == 1.0 and is_convex and (np.abs(move) < 1.0).all()
-    return (rows, around) if is_there else None
+        moves = np.clip(moves, -LARGEST_MOVE * row, LARGEST_MOVE * row)
+        moved = refitted(problem, law, changed(problem.inputs, unknowns, moves))
+        if moved is None:
+            break
+        problem, law = moved[0], selected(moved[0].candidates, moved[1].fit)
+        report("delays and time constants: %s s", values_of(problem.inputs, unknowns))
+    late, error, slope = steps(problem, law)
+    error = np.hypot(error, UNKNOWN_HOLD * row)
+    # Of what is not seen, half of what it would change.
+    size = np.where(seen, error, late / 2)
+    found = InputDynamics(np.where(seen, error, np.nan), size[:, None] * slope)
+    return problem, law, found
 
 
-def _stencil(count: int) -> list[tuple[int, ...]]:
-    """Points from which two derivatives of a function of so many variables follow."""
-    one = np.eye(count, dtype=int)
-    signs = ((1, 1), (1, -1), (-1, 1), (-1, -1))
-    corners = [
-        a * one[i] + b * one[j]
-        for i, j in combinations(range(count), 2)
-        for a, b in signs
-    ]
-    return [tuple(map(int, w)) for w in (0 * one[0], *one, *-one, *corners)]
+def values_of(inputs: Inputs, unknowns: Sequence[Unknown]) -> np.ndarray:
+    """Delays and time constants that inputs have, s."""
+    return np.array([getattr(inputs, u.name)[u.coordinates[0]] for u in unknowns])
 
 
-def _vertex(values: Mapping[tuple, float]) -> np.ndarray:
-    """Minimum of a function by its differences on a stencil; NaN if it has none."""
-    count = len(next(iter(values)))
-    one = np.eye(count, dtype=int)
+def refitted(problem: Problem, law: Law, inputs: Inputs) -> tuple[Problem, Law] | None:
+    """The terms of a law with other inputs; None if nothing follows the motion."""
+    moved, one = problem.driven_by(inputs), law.fit
+    start = moved.motion, one.c, one.active, one.path, one.levels
+    trial = fit(*start, rounds_of_starts=1)
+    return None if trial is None else (moved, replace(law, fit=trial))
 
-    def at(where) -> float:
-        return values[tuple(map(int, where))]
 
-    def mixed(a, b) -> float:
-        return (at(a + b) - at(a - b) - at(b - a) + at(-a - b)) / 4
+def with_time_constants(problem: Problem, law: Law) -> tuple[Problem, Law]:
+    """The likeliest of time constants that double, with τ + T as it is.
 
-    slope = np.array([at(e) - at(-e) for e in one]) / 2
-    curved = np.diag([at(e) - 2 * at(0 * e) + at(-e) for e in one])
-    for i, j in combinations(range(count), 2):
-        curved[i, j] = curved[j, i] = mixed(one[i], one[j])
-    if not np.isfinite(curved).all() or np.linalg.eigvalsh(curved)[0] <= 0:
-        return np.full(count, np.nan)
-    return -np.linalg.solve(curved, slope)
+    Slow inputs see τ + T alone, and the rest is even in T, so that T = 0 is a saddle
+    that no Gauss–Newton step leaves.
+    """
+    row = problem.motion.dt
+    for a, unknown in enumerate(problem.unknowns):
+        if unknown.name != TIME_CONSTANT:
+            continue
+        delays = [
+            b
+            for b, other in enumerate(problem.unknowns)
+            if (other.name, other.coordinates) == (LAG, unknown.coordinates)
+        ]
+        best = problem, law
+        largest = LARGEST_PART_OF_PERIOD * problem.period
+        for rows in 2.0 ** np.arange(0, np.log2(largest / row)):
+            move = np.zeros(len(problem.unknowns))
+            move[a], move[delays] = rows * row, -rows * row
+            inputs = changed(problem.inputs, problem.unknowns, move)
+            trial = refitted(problem, best[1], inputs)
+            if trial is not None and trial[1].fit.value > best[1].fit.value:
+                best = trial
+        problem, law = best
+    return problem, selected(problem.candidates, law.fit)
+
+
+def steps(problem: Problem, law: Law) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gauss–Newton steps of the unknowns, s, their standard errors, and ∂c/∂p."""
+    one, dt = law.fit, problem.motion.dt
+    m = len(one.active)
+    model, columns = one.model, []
+    for unknown in problem.unknowns:
+        ends = []
+        for sign in (1, -1):
+            inputs = problem.inputs.changed(
+                unknown.name, unknown.coordinates, sign * dt / 2
+            )
+            moved = problem.driven_by(inputs).motion
+            moved = replace(one.motion, force=moved.force)
+            ends.append(moved.linearised(one.path, one.c, one.active[:0])[0].d)
+        columns.append((ends[0] - ends[1]) / dt)
+    B = np.concatenate([model.B, np.stack(columns, axis=2)], axis=2)
+    model = model._replace(B=np.ascontiguousarray(B))
+    found = augmented_filter(model, one.levels.process, one.levels.sensor)
+    change, _ = step_of(found)
+    error = np.sqrt((spread(found).deviations ** 2).sum(axis=0))
+    G = found.information
+    slope = np.zeros((len(columns), len(law.c)))
+    slope[:, one.active] = -np.linalg.lstsq(G[:m, :m], G[:m, m:], rcond=None)[0].T
+    return change[m:], error[m:], slope

@@ -111,6 +111,22 @@ class Inputs:
         return nodes
 
 
+@dataclass(frozen=True)
+class Unknown:
+    """A lag or a time constant to be found, of the inputs of some coordinates."""
+
+    name: str  # ``lag`` or ``time_constant``
+    coordinates: tuple[int, ...]  # whose inputs have it
+    asked: bool  # by the user; what nobody asked for is told only if it is seen
+
+
+def changed(inputs: Inputs, unknowns: Sequence[Unknown], values: np.ndarray) -> Inputs:
+    """The inputs with `values` (s) added to their unknown lags and time constants."""
+    for unknown, value in zip(unknowns, values, strict=True):
+        inputs = inputs.changed(unknown.name, unknown.coordinates, value)
+    return inputs
+
+
 def inputs_of(observations: xr.Dataset) -> Inputs | None:
     """Inputs of a recording with the lags and time constants that it states."""
     if "input" not in observations:
@@ -124,6 +140,24 @@ def inputs_of(observations: xr.Dataset) -> Inputs | None:
     recorded = observations["input"].values[0]
     dt = float(observations.attrs["time_step"])
     return Inputs(recorded, pieces(observations), dt, chain[LAG], chain[TIME_CONSTANT])
+
+
+def unknowns_of(observations: xr.Dataset, inputs: Inputs) -> list[Unknown]:
+    """Unknown lags and time constants; one lag of all of which nothing is said."""
+    stated = said_of_inputs(observations)
+    names = [str(name) for name in observations["dof"].values]
+    found = [
+        Unknown(key, (a,), True)
+        for a, name in enumerate(names)
+        for key in (LAG, TIME_CONSTANT)
+        if stated.get(name, {}).get(key) == UNKNOWN
+    ]
+    told = {n for n, said in stated.items() if {LAG, TIME_CONSTANT} & set(said)}
+    driven = inputs.recorded.any(axis=0)
+    rest = tuple(a for a, name in enumerate(names) if driven[a] and name not in told)
+    if rest:
+        found.append(Unknown(LAG, rest, False))
+    return found
 
 
 def said_of_inputs(observations: xr.Dataset) -> Mapping[str, Mapping]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -118,9 +119,16 @@ class Law(IdentifiedModel):
 
     @cached_property
     def _is_forceless(self) -> bool:
-        """Whether nothing but inertia was found of a motion without an input."""
-        driven = "input" in self.observations
-        return not driven and all(force == 0 for force in self.system.forces)
+        """Whether nothing but inertia was found of a motion without an input.
+
+        A loss is nothing if its interval holds zero.
+        """
+        if "input" in self.observations:
+            return False
+        losses = self.terms.query("of == 'D'")
+        known = np.abs(losses["value"]) > self.interval_factor * losses["std"]
+        without = replace(self.system, dissipation=0)
+        return not known.any() and all(force == 0 for force in without.forces)
 
     @cached_property
     def _is_opposed(self) -> bool:
@@ -147,7 +155,7 @@ class Law(IdentifiedModel):
         """Laws of the same size that fit alike.
 
         Each has `coefficients` by term, the terms that it `has` `instead_of` others,
-        and the `error_ratio` of its error on what was left out to that of this law.
+        and the `error_ratio` of its squared innovations to those of this law.
         """
         if "equivalent_models" not in self.dataset:
             return []
@@ -394,10 +402,8 @@ class Law(IdentifiedModel):
         if self.rollout is None:
             count = int(self.dataset["samples"])
             return f"error bars are those of the likelihood of {count} sampling times"
-        over = f"{int(self.dataset['blocks'])} blocks left out in turn"
-        if "process_noise" in self.dataset:
-            count = int(self.dataset["stretches"])
-            over = f"the scores of {count} stretches" if count else "their information"
+        count = int(self.dataset["stretches"])
+        over = f"the scores of {count} stretches" if count else "their information"
         return f"error bars hold for amplitudes {_amplitudes(self.model)}, over {over}"
 
     def __str__(self) -> str:

@@ -12,7 +12,6 @@ from leastaction.core.expressions import parse
 from leastaction.recordings.candidates import smooth_friction
 from leastaction.recordings.contracts import CONTRACTS, held_out, pieces
 from leastaction.recordings.inputs import inputs_of
-from leastaction.recordings.windows import INPUT_OF_FREE_MOTION
 from leastaction.trajectories.multiple_shooting import (
     Positions,
     Segments,
@@ -31,6 +30,8 @@ PERIODS_OF_START = 0.45
 # Windows whose residuals show what is missing in the forces, main periods.
 PERIODS_OF_RESIDUAL_WINDOW = 3.0
 CONFIDENCE = 0.95
+# Rms input, over that of all data, below which a motion is free.
+INPUT_OF_FREE_MOTION = 0.1
 # Samples per main period of what is stored; the errors are those of all samples.
 STORED_SAMPLES_PER_PERIOD = 200
 # Change of the input from which the mean recorded force of a window is read.
@@ -43,11 +44,11 @@ def predict(
 ) -> xr.Dataset:
     """Free run over each held-out trajectory from its first 0.45 main periods.
 
-    The band is that of the coefficients: the law with each block left out, and with
-    the drift of each coefficient, started from states of their own.
+    The band is that of the coefficients: of points around the law with its covariance,
+    each started from a state of its own.
 
     Errors are over half the range of the trajectory and coordinate. The model is one of
-    :mod:`leastaction.recordings.cross_validated_shooting`; the setting `start` is in s,
+    :mod:`leastaction.recordings.prediction_error`; the setting `start` is in s,
     by the main period if None.
     """
     check(observations, "measurements")
@@ -90,7 +91,6 @@ class _Law:
         place = {int(k): i for i, k in enumerate(model["column_position"].values)}
         order = [place[int(k)] for k in chosen]
         self.left = model["jackknife_coefficient"].values[:, order]
-        self.drift = model["drift"].values[order]
         self.noise = model["noise_level"].values
         self.dt = float(observations.attrs["time_step"])
         self.q = observations["q"].values[0]
@@ -147,10 +147,6 @@ class _Law:
         count = len(self.left)
         left = np.array([self._path(positions, rows, c) for c in self.left])
         square = (count - 1) / count * ((left - left.mean(0)) ** 2).sum(0)
-        for k in np.flatnonzero(self.drift):
-            c = self.c.copy()
-            c[k] += self.drift[k]
-            square += (self._path(positions, rows, c) - path) ** 2
         factor = t.ppf((1 + CONFIDENCE) / 2, max(count - 1, 1))
         return path, factor * np.sqrt(square) + 2 * self.noise
 

@@ -6,8 +6,8 @@ They read contract ``measurements``, which the stage `import` makes of a table;
 Examples
 --------
 >>> import leastaction as la
->>> [step.name() for step in la.recipes.recordings.recommended(largest=8).steps()]
-['bandwidth_spline', 'weighted_gram', 'cross_validated_shooting']
+>>> [step.name() for step in la.recipes.recordings.recommended(trim=3).steps()]
+['bandwidth_spline', 'weighted_gram', 'prediction_error']
 """
 
 from collections.abc import Mapping
@@ -57,22 +57,6 @@ class WeightedGram(Assemble):
     method: Literal["weighted_gram"] = "weighted_gram"
     samples: Count = Field(
         1000, description="Evenly spaced samples that are passed on, for ranking."
-    )
-
-
-class CrossValidatedShooting(Identify):
-    """A law of motion from recordings of sensors, checked on stretches left out."""
-
-    run = "recordings.cross_validated_shooting:identify"
-    reads = ("gram",)
-    after = ("weighted_gram",)
-    returns_to_samples = True
-    knows_input = True
-
-    method: Literal["cross_validated_shooting"] = "cross_validated_shooting"
-    largest: Integer = Field(12, ge=1, le=20, description="Most terms of a law.")
-    ranked: Count = Field(
-        12, description="Neighbours of a support ranked by their accelerations."
     )
 
 

@@ -9,10 +9,10 @@ import xarray as xr
 from leastaction.core.contracts import variables
 from leastaction.core.estimate import LagrangianEstimate, lagrangian_estimate
 from leastaction.likelihood.covariance import nearest_absent, spread
+from leastaction.likelihood.term_selection import equally_good
 from leastaction.recordings.contracts import OF_COORDINATES
-from leastaction.recordings.inputs import GAIN, UNKNOWN, said_of_inputs
-from leastaction.recordings.law_estimate import DESCRIBED as OF_EVERY_LAW
-from leastaction.recordings.windows import TOLERATED_MISFIT, oscillation
+from leastaction.recordings.error import RecordingError
+from leastaction.recordings.inputs import LAG, TIME_CONSTANT, has_unknown_gain
 from leastaction.trajectories.library_equations import library_equations
 
 if TYPE_CHECKING:
@@ -24,20 +24,44 @@ HARMONIC = 3.0
 # that noise of the sensor may show as missed in them; the recorded force of a resonance
 # is a tenth of the inertial one.
 LEAST_ROWS, SHARE_OF_NOISE = 8, 0.001
+# No misfit of one row is asked to be better than this fraction of the amplitude: a law
+# of a real mechanism with ten terms is not.
+TOLERATED_MISFIT = 0.003
+MOST_ALTERNATIVES = 8
 DESCRIBED = variables(
     """
     :
+        blocks [1] stretches that intervals rest on, or samples of the information
         stretches [1] stretches that intervals rest on; 0 if on the information
+        force_window [s] length of the windows that a missed force is shown in
+        period [s] main period
+        sliding_width [(units of q)/s] velocity where friction turns
+        stepwise [1] whether inputs are held from row to row, though none repeats
+        misfit [1] rms misfit of one row, in 0.3 % of the amplitude and the noise
+        criterion_value [1] extended BIC, up to a constant
+        converged [1] whether a further step would be a fraction of every error bar
+        equivalent_models [1] models that fit alike, as JSON
         portmanteau [1] Ljung and Box's statistic per lag; one of white innovations
         free_run_ratio [1] misfit of whole runs over the noise of the sensor
         corrections [1] terms smaller than what is missed, as JSON
-    dof:
-        process_noise [(units of force) s^0.5] missed force, as white noise
-        sensor_noise_estimate [q] noise of the sensor
-        missed_force [1] the same up to the third harmonic, over the force of the motion
+    block column_fitted:
+        jackknife_coefficient [mixed] points around the law with its covariance
     column_fitted:
+        column_position [1] position among all candidates
         horizon_difference [mixed] half of what fits with and without process noise \
-differ by
+differ by, beyond chance
+    dof:
+        input_lag [s] time after its record at which an input acts
+        input_lag_std [s] standard error of that time, NaN if given
+        input_time_constant [s] of the first-order lag of an input
+        input_time_constant_std [s] standard error of it, NaN if given
+        input_gain [mixed] force over the input in the unit given
+        input_gain_std [mixed] standard error of that, NaN if given
+        noise_level [q] noise of the sensor
+        process_noise [(units of force) s^0.5] missed force, as white noise
+        missed_force [1] the same up to the third harmonic, over the force of the motion
+    dof end:
+        amplitude_range [q] smallest and largest amplitude of a trajectory
     """,
     OF_COORDINATES,
 )
@@ -54,9 +78,11 @@ def estimate(
     every = np.zeros((len(noise.deviations), len(law.c)))
     every[:, law.fit.active] = noise.deviations
     absent = nearest_absent(law.quadratic, law.solution)
-    every = np.vstack([every, absent, found.of_width, found.horizons.deviation])
-    c, gain, gain_std = law.c, 1.0, 0.0
-    if problem.driven and _unknown_gain(observations):
+    model_errors = found.of_width, found.dynamics.deviations, found.horizons.deviation
+    every = np.vstack([every, absent, *model_errors])
+    factors, gain, gain_std = problem.to_reference(law.c), 1.0, 0.0
+    c, every = factors * law.c, factors * every
+    if problem.driven and has_unknown_gain(observations):
         c, every, gain, gain_std = _in_units_of_reference(problem, c, every)
     every[:, c == 0] = 0.0
     count = len(problem.terms.terms) + len(problem.terms.dissipation)
@@ -68,15 +94,15 @@ def estimate(
 
     size = np.sqrt((every**2).sum(axis=0))
     std = placed(np.where(c != 0, size, np.nan), np.nan)
-    numbers, arrays = _values(found, noise, equations)
+    numbers, arrays = _values(found, noise, equations, gain)
     arrays |= {
         "jackknife_coefficient": sigma_points(c, every),
         "column_position": problem.columns,
-        "horizon_difference": gain * np.abs(found.horizons.deviation),
+        "horizon_difference": gain * np.abs(factors * found.horizons.deviation),
         "input_gain": np.full(problem.motion.dof, gain),
         "input_gain_std": np.full(problem.motion.dof, gain_std),
     }
-    about = OF_EVERY_LAW | DESCRIBED
+    about = DESCRIBED
     words = {k: (about[k].units, about[k].long_name) for k in about}
     return lagrangian_estimate(
         equations,
@@ -103,14 +129,8 @@ def sigma_points(c: np.ndarray, deviations: np.ndarray) -> np.ndarray:
     return np.concatenate([c + axes, c - axes])
 
 
-def _unknown_gain(observations: xr.Dataset) -> bool:
-    return any(v.get(GAIN) == UNKNOWN for v in said_of_inputs(observations).values())
-
-
 def _in_units_of_reference(problem, c, every):
     """Law, deviations, and gain of the input that the reference gives."""
-    from leastaction.recordings.error import RecordingError
-
     for k, value in problem.references.items():
         if c[k]:
             gain = value / c[k]
@@ -124,15 +144,14 @@ def _in_units_of_reference(problem, c, every):
     )
 
 
-def _values(found, noise, equations):
+def _values(found, noise, equations, gain):
     """Numbers, and arrays by name, of a law."""
     problem, law = found.problem, found.horizons.law
     motion = problem.motion
-    period = 1 / float(np.exp(np.log(equations["frequency"].values[0]).mean()))
-    lengths = [part.stop - part.start for part in motion.parts]
-    longest = max(lengths) * motion.dt
-    window = force_window(motion, found.horizons.near.levels.sensor, equations, period)
-    turn = max(round(period / motion.dt), 8)
+    window = force_window(
+        motion, found.horizons.near.levels.sensor, equations, problem.period
+    )
+    turn = max(round(problem.period / motion.dt), 8)
     amplitude = np.array([oscillation(motion.y[p], turn) for p in motion.parts])
     near = found.horizons.near.levels
     run = (
@@ -144,40 +163,75 @@ def _values(found, noise, equations):
         "blocks": noise.stretches or law.fit.innovations.count,
         "stretches": noise.stretches,
         "portmanteau": noise.portmanteau,
-        "window": longest,
-        "longest_window": longest,
         "force_window": window,
         "misfit": float(np.sqrt(np.mean((one_step / allowed) ** 2))),
-        "period": period,
+        "period": problem.period,
         "sliding_width": law.fit.motion.equations.width,
         "stepwise": int(problem.driven and problem.inputs.stepwise),
         "criterion_value": law.quadratic.criterion(law.solution),
         "converged": int(law.fit.converged),
         "free_run_ratio": float((run / near.sensor).max()),
     }
-    zeros = np.zeros(len(problem.columns))
-    dof = motion.dof
+    equivalents = alike(problem, law, gain)
     named = [problem.names[k] for k in found.horizons.corrections]
     arrays = {
-        "equivalent_models": np.array("[]", dtype=object),
+        "equivalent_models": np.array(json.dumps(equivalents), dtype=object),
         "corrections": np.array(json.dumps(named), dtype=object),
         "noise_level": near.sensor,
-        "drift": zeros,
-        "drift_std": zeros,
         "amplitude_range": np.stack([amplitude.min(0), amplitude.max(0)], axis=1),
         "process_noise": np.where(near.is_free, near.process, 0.0),
-        "sensor_noise_estimate": near.sensor,
         "missed_force": missed_force(problem, found, equations),
-        "input_lag": np.zeros(dof) if not problem.driven else problem.inputs.lag,
-        "input_lag_std": (
-            np.full(dof, np.nan) if found.lag_std is None else found.lag_std
-        ),
-        "input_time_constant": (
-            np.zeros(dof) if not problem.driven else problem.inputs.time_constant
-        ),
-        "input_time_constant_std": np.full(dof, np.nan),
+        **of_inputs(problem, found.dynamics),
     }
     return numbers, arrays
+
+
+def of_inputs(problem, dynamics) -> dict:
+    """Delay and time constant of the input of each coordinate, with errors."""
+    dof = problem.motion.dof
+    values = {}
+    for key in (LAG, TIME_CONSTANT):
+        inputs = problem.inputs
+        values[f"input_{key}"] = (
+            np.zeros(dof) if inputs is None else getattr(inputs, key)
+        )
+        std = np.full(dof, np.nan)
+        for unknown, error in zip(problem.unknowns, dynamics.std, strict=True):
+            if unknown.name == key:
+                std[list(unknown.coordinates)] = error
+        values[f"input_{key}_std"] = std
+    return values
+
+
+def alike(problem, law, gain: float) -> list[dict]:
+    """Laws of the same size that fit alike, one term exchanged; see `equally_good`."""
+    names, own, found = problem.names, law.solution, []
+    for other in equally_good(law.quadratic, own)[:MOST_ALTERNATIVES]:
+        c = gain * problem.to_reference(other.x) * other.x
+        found.append(
+            {
+                "error_ratio": float(other.square / own.square),
+                "coefficients": {names[k]: float(c[k]) for k in other.support},
+                "instead_of": [names[k] for k in own.support if not other.x[k]],
+                "has": [names[k] for k in other.support if not own.x[k]],
+            }
+        )
+    return found
+
+
+def oscillation(q: np.ndarray, turn: int) -> np.ndarray:
+    """Half the largest range within a main period, a linear drift removed.
+
+    The angle of a joint that keeps turning has a range that says nothing about how
+    well it is to be predicted. Shapes are (sample, dof) and (dof,); a main period has
+    `turn` samples.
+    """
+    turn = min(turn, len(q))
+    line = np.stack([np.ones(turn), np.linspace(-1, 1, turn)], axis=1)
+    onto = line @ np.linalg.pinv(line)
+    starts = range(0, len(q) - turn + 1, max(turn // 4, 1))
+    parts = [q[i : i + turn] for i in starts]
+    return np.max([np.ptp(p - onto @ p, axis=0) / 2 for p in parts], axis=0)
 
 
 def force_window(motion, noise, equations, period) -> float:

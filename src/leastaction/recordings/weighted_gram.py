@@ -13,12 +13,8 @@ from leastaction.core.contracts import check
 from leastaction.core.library import Library
 from leastaction.recordings.contracts import training
 from leastaction.recordings.error import RecordingError
-from leastaction.recordings.input_dynamics import (
-    changed,
-    first_values,
-    unknowns_of,
-)
-from leastaction.recordings.inputs import inputs_of
+from leastaction.recordings.input_dynamics import first_values
+from leastaction.recordings.inputs import changed, inputs_of, unknowns_of
 from leastaction.trajectories.gram import evenly, gram_dataset
 from leastaction.trajectories.library_equations import (
     LibraryEquations,

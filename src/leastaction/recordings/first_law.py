@@ -1,0 +1,141 @@
+"""A law to begin with, from the motion smoothed without one."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import xarray as xr
+
+from leastaction.core.progress import report
+from leastaction.likelihood.iterated_smoother import (
+    Fit,
+    begin_levels,
+    fit,
+    smooth_motion,
+)
+from leastaction.likelihood.term_selection import SHARE_OF_MISSED_POWER, parts
+from leastaction.recordings.candidates import oscillators
+from leastaction.recordings.error import RecordingError
+from leastaction.recordings.inputs import OPPOSED
+from leastaction.recordings.recorded_problem import Problem
+from leastaction.trajectories.library_equations import library_equations
+from leastaction.trajectories.null_vector import search as null_vector_path
+from leastaction.trajectories.splicing import Ratio
+
+# Part of a trajectory at each end that a start does not see: no smoother knows it well.
+UNSEEN_BY_START = 0.02
+# Starts of growing size that are no better than the best before, until no more is made.
+MOST_WORSE_STARTS = 4
+# Rounds of the fit of a start, which is only ranked.
+ROUNDS_OF_START = 6
+# Largest support that a null vector is sought for, and neighbours that are ranked.
+LARGEST_START = 12
+NOTHING_FOLLOWS = (
+    "no law with these candidates follows the recording; check units and columns, add "
+    "candidates under `library`, or state `excitation: random` if the motion is driven "
+    "by noise"
+)
+
+
+def first_law(problem: Problem, equations: xr.Dataset) -> Fit:
+    """A law to begin with: the one that misses least, a fifth for every term.
+
+    Raises
+    ------
+    RecordingError
+        If no law follows the recording, or only one with negative masses.
+    """
+    least = least_noise(problem.motion.y)
+    states, noise = smooth_motion(problem.motion, least)
+    path = np.hstack([states[:, 0], states[:, 1]])
+    inner = np.zeros(len(states), dtype=bool)
+    for part in problem.motion.parts:
+        unseen = max(round(UNSEEN_BY_START * (part.stop - part.start)), 3)
+        inner[part.start + unseen : part.stop - unseen] = True
+    compiled = library_equations(problem.terms)
+    q, v, a = (np.ascontiguousarray(states[inner, i]) for i in range(3))
+    columns, _ = compiled.columns(q, v, a, problem.columns)
+    force = np.zeros_like(q)
+    if problem.inputs is not None:
+        force = problem.inputs.at(np.flatnonzero(inner))
+    best, value, worse, opposed = None, np.inf, 0, False
+    for c, last in starts(problem, equations, compiled, columns, force):
+        missed = np.sqrt(((columns @ c - force) ** 2).mean(axis=0))
+        levels = begin_levels(missed, noise, least, problem.motion.dt)
+        support = tuple(map(int, np.flatnonzero(c)))
+        active = np.setdiff1d(support, problem.candidates.fixed(support, c))
+        how = {"rounds_of_starts": 1, "rounds": ROUNDS_OF_START}
+        trial = fit(problem.motion, c, active, path, levels, **how)
+        if trial is None:
+            opposed |= problem.driven and problem.motion.is_definite(path, -c)
+            continue
+        if last:
+            return trial
+        now = missed_value(trial, problem.candidates.price[list(support)].sum())
+        report("start of %d terms: %.4g", len(support), now)
+        worse += 1
+        if now < value:
+            best, value, worse = trial, now, 0
+        if worse >= MOST_WORSE_STARTS:
+            break
+    if best is None:
+        raise RecordingError(OPPOSED if opposed else NOTHING_FOLLOWS)
+    return best
+
+
+def missed_value(found: Fit, price: float) -> float:
+    """Log of the missed power, and a fifth for every term; less is better."""
+    excess = found.innovations.moment[:, 0, 0].sum() - found.innovations.sensor_share
+    count = found.innovations.count
+    if excess < 3 * np.sqrt(2 * count):
+        excess = 0.0
+    power = np.log(np.square(found.levels.process)).mean() if excess else -np.inf
+    if not np.isfinite(power):
+        # Nothing is missed: the extended BIC, below anything that misses a force.
+        return -1e6 + (-2 * found.value + np.log(count) * price) / count
+    return float(power - np.log(1 - SHARE_OF_MISSED_POWER) * price)
+
+
+def starts(
+    problem, equations, compiled, columns, force
+) -> Iterator[tuple[np.ndarray, bool]]:
+    """Coefficients to begin with, and whether a fit of them ends the search."""
+    rows = columns.reshape(-1, columns.shape[2])
+    if problem.driven:
+        size = np.maximum(np.sqrt((rows**2).sum(axis=0)), 1e-300)
+        yield np.linalg.lstsq(rows / size, force.ravel(), rcond=1e-10)[0] / size, True
+    how = {"largest": min(LARGEST_START, len(problem.columns)), "ranked": LARGEST_START}
+    found, ratio, _ = null_vector_path(equations, compiled, problem.columns, how)
+    supports = [found.supports[size] for size in sorted(found.supports)]
+    supports.append((*oscillators(problem.terms, problem.columns), *ratio.kept))
+    for support in dict.fromkeys(map(tuple, supports)):
+        c = least_ratio(problem, ratio, support)
+        if np.isfinite(c).all() and c.any():
+            yield c, False
+
+
+def least_ratio(problem: Problem, ratio: Ratio, support) -> np.ndarray:
+    """Coefficients of least ρ of a support, each part with a scale of its own."""
+    c = np.zeros(len(problem.touched) + len(ratio.kept))
+    held = problem.touched[[k for k in support if k not in ratio.kept]]
+    for part in [-1] if problem.driven else parts(held):
+        mine = [k for k in support if k in ratio.kept or problem.touched[k] & part]
+        c[mine] = ratio.minimise(mine)[1] / ratio.length[mine]
+        if not problem.driven:
+            scale = problem.candidates.fixed([k for k in mine if c[k]], c)
+            if not scale or not c[scale[0]]:
+                return np.full_like(c, np.nan)
+            given = problem.references.get(scale[0], 0.5)
+            c[mine] *= given / c[scale[0]]
+            c[scale[0]] = given  # to the last digit
+    return c[:-1] / c[-1] if problem.driven else c
+
+
+def least_noise(y: np.ndarray) -> np.ndarray:
+    """Lower bound of the noise of every sensor: a tenth of its step, or roundoff."""
+    found = []
+    for values in y.T:
+        levels = np.unique(values[np.isfinite(values)])
+        size = max(float(np.abs(levels).max()), 1e-300)
+        step = np.diff(levels).min() if 1 < len(levels) < len(values) / 2 else 0.0
+        found.append(max(step / 10, 1e-9 * size))
+    return np.array(found)

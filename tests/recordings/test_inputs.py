@@ -1,0 +1,105 @@
+"""Recorded inputs: what they are between their rows, and how late they act."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from leastaction.recordings import input_dynamics
+from leastaction.recordings.inputs import Inputs, Unknown, is_held
+
+
+def recorded_input(values, *, dt=1.0, lag=0.0, time_constant=0.0):
+    """One trajectory of one input."""
+    parts = [slice(0, len(values))]
+    chain = np.array([lag]), np.array([time_constant])
+    return Inputs(values[:, None], parts, dt, *chain)
+
+
+@pytest.mark.parametrize(
+    ("values", "held"),
+    [
+        (np.repeat([1.0, -1.0, 2.0, 0.0, 3.0], 20), True),
+        (np.repeat([0.0, 1.0, 0.0, 1.0, 0.0, 0.0], 20), True),
+        (np.append(np.zeros(900), np.sin(np.arange(100))), False),
+        (np.maximum(np.sin(np.arange(1000) / 20) - 0.9, 0.0), False),
+        (np.zeros(50), False),
+    ],
+)
+def test_where_an_input_rests_it_is_not_held(values, held):
+    assert is_held(values) is held
+
+
+@pytest.mark.parametrize("constant", [0.3, 2.0, -0.5])
+def test_a_first_order_lag_of_a_tone_is_known(constant):
+    """Amplitude 1/√(1 + ω²T²) and phase −arctan ωT, far from both ends."""
+    time, omega = 0.01 * np.arange(4000), 7.0
+    found = recorded_input(np.sin(omega * time), dt=0.01, time_constant=constant)
+    middle = np.arange(1900, 2100)
+    exact = np.imag(np.exp(1j * omega * time) / (1 + 1j * omega * constant))
+    np.testing.assert_allclose(found.at(middle)[:, 0], exact[middle], atol=2e-3)
+
+
+def test_a_lagging_input_of_one_trajectory_knows_nothing_of_another():
+    values = np.concatenate([np.zeros(50), np.ones(50)])
+    parts = [slice(0, 50), slice(50, 100)]
+    inputs = Inputs(values[:, None], parts, 1.0, np.array([5.0]), np.zeros(1))
+    np.testing.assert_allclose(inputs.at(np.arange(100))[:, 0], values, atol=1e-12)
+
+
+def test_a_broadband_input_is_no_straight_line():
+    """Half-way between its samples a band-limited input is met within 1 %."""
+    rng = np.random.default_rng(0)
+    row = np.arange(2000)
+    tones = rng.uniform(0.05, 0.3, 30)
+    phase = rng.uniform(0, 2 * np.pi, 30)
+
+    def force(at):
+        return np.cos(2 * np.pi * np.outer(at, tones) + phase).sum(axis=1)
+
+    found = recorded_input(force(row)).nodes(row[100:-100], 1)(1)[:, 0]
+    exact = force(100 + np.arange(2 * len(row[100:-100])) / 2)
+    assert np.sqrt(np.mean((found - exact) ** 2)) < 0.05 * exact.std()
+
+
+def test_a_held_input_acts_in_the_middle_of_its_row():
+    """A pulse of row 5 by Simpson's rule, the last stage of RK4: at 5.5, not 5.33."""
+    values = np.zeros(12)
+    values[5] = 1.0
+    held = replace(recorded_input(values), stepwise=True)
+    force = held.nodes(np.arange(11), 1)(1)[:, 0]
+    weights = np.tile([2, 4], 11) / 6
+    at = np.arange(22) / 2
+    np.testing.assert_allclose([weights @ force, weights @ (at * force)], [1, 5.5])
+
+
+def test_a_tone_of_an_input_keeps_its_strength_between_rows():
+    """At a ninth of the sampling rate; a cubic spline lowers it by 0.04 %."""
+    row, omega = np.arange(2000), 2 * np.pi / 9
+    found = recorded_input(np.cos(omega * row)).nodes(row[500:1490], 1)(16)[:, 0]
+    at = 500 + np.arange(len(found)) / 32
+    assert 2 * np.mean(found * np.cos(omega * at)) == pytest.approx(1, abs=3e-5)
+
+
+@pytest.mark.parametrize("late", [0.0, 0.3, -0.3])
+def test_a_delay_of_many_rows_is_known_before_the_law(late):
+    """Several motions in one record; an input that comes in time has no lag."""
+    dt, rng = 0.01, np.random.default_rng(5)
+    omega, phase = rng.uniform(0.5, 4, 12), rng.uniform(0, 6, 12)
+
+    def motion(time):
+        wave = np.exp(1j * (np.outer(time, omega) + phase))
+        return [np.imag((1j * omega) ** k * wave).sum(axis=1) for k in range(3)]
+
+    time = dt * np.arange(3000)
+    x = motion(time)[0] + 1e-3 * rng.standard_normal(len(time))
+    then, speed, rate = motion(time + late)
+    inputs = recorded_input(2 * rate + 0.5 * speed + 3 * then, dt=dt)
+    found = input_dynamics.first_values(
+        [Unknown("lag", (0,), False)],
+        inputs,
+        x[:, None],
+        lambda *q: np.stack(q, axis=2),
+        5.0,
+    )
+    assert found[0] == pytest.approx(late, abs=0.015)
