@@ -417,9 +417,11 @@ def _told_if_full(path: str | Path, needed: int = 0) -> Iterator[None]:
 def _create(dataset: xr.Dataset, path: Path, **place) -> None:
     # In the order of a dataset that was read, so that a copy has the same bytes.
     coords = {name: dataset[name].variable for name in dataset.coords}
-    dataset = dataset.drop_vars(list(coords)).assign_coords(coords)
+    dataset = dataset.drop_vars(list(coords)).assign_coords(coords).copy()
     encoding = {}
     for name, array in dataset.variables.items():
+        # HDF5 gives attributes in the order of its pages.
+        array.attrs = dict(sorted(array.attrs.items()))
         encoding[name] = {"_FillValue": None}
         if "replicate" in array.dims and array.dtype.kind != "O":
             sizes = [1 if d == "replicate" else n for d, n in array.sizes.items()]

@@ -14,6 +14,7 @@ what is missed does not depend on the motion; half of what the long one differs 
 beyond chance is in their intervals.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,6 +27,7 @@ from leastaction.likelihood.term_selection import (
     Candidates,
     Quadratic,
     Solution,
+    biasing,
     corrections,
     correlation_length,
     select,
@@ -136,10 +138,13 @@ def both_horizons(candidates: Candidates, near: Law) -> Horizons:
     if not near.fit.levels.is_free.any():  # nothing is missed
         return Horizons(near, near.fit, near.fit)
     added = corrections(near.quadratic, near.solution)
-    real = near.quadratic.solve({*near.solution.support, *added})
-    start = near.fit.motion, real.x, real.free, near.fit.path, near.fit.levels
-    wide = fit(*start, rounds_of_starts=0) if added else near.fit
-    run = None if wide is None else without_process_noise(wide)
+    needed = biasing(near.quadratic, near.solution)
+    required = [*candidates.required, *needed]
+    candidates = replace(candidates, required=required)
+    near = with_terms(candidates, near, needed)
+    added = tuple(k for k in added if k not in needed)
+    wide = with_terms(candidates, near, added).fit
+    run = without_process_noise(wide)
     if run is None:
         return Horizons(near, near.fit, None, added)
     candidates = of_whole_runs(candidates, near, wide, run)
@@ -150,8 +155,20 @@ def both_horizons(candidates: Candidates, near: Law) -> Horizons:
     if short is not None:
         law = replace(far, fit=short, quadratic=of_every(candidates, short))
         law = replace(law, solution=law.quadratic.solve(far.solution.support))
-    absent = [k for k in real.support if k not in far.solution.support]
+    absent = [k for k in np.flatnonzero(wide.c) if k not in far.solution.support]
     return Horizons(law, law.fit, far.fit, tuple(absent))
+
+
+def with_terms(candidates: Candidates, law: Law, added: Sequence[int]) -> Law:
+    """The law with terms `added`; as it is where nothing follows."""
+    wide = law.quadratic.solve({*law.solution.support, *added})
+    one = law.fit
+    start = one.motion, wide.x, wide.free, one.path, one.levels
+    more = fit(*start, rounds_of_starts=0) if added else None
+    if more is None:
+        return law
+    quadratic = of_every(candidates, more)
+    return Law(more, quadratic, quadratic.solve(wide.support))
 
 
 def of_whole_runs(candidates: Candidates, near: Law, wide: Fit, run: Fit) -> Candidates:

@@ -29,6 +29,8 @@ DEVIATIONS_OF_CHANCE = 3.0
 PRICE_OF_GAIN = 2.0
 RIDGE_OF_UNIT_DIAGONAL = 1e-12
 MOST_MOVES = 400
+# Standard errors beyond which friction is kept where its absence biases a law.
+SURE_FRICTION = 2.0
 ODDS_OF_EQUALS = 20.0
 
 
@@ -42,6 +44,7 @@ class Candidates:
     positive: np.ndarray  # losses that feed energy in with a negative coefficient
     # Of a support and coefficients: the terms that give the scale of each part.
     fixed: Callable[[Sequence[int], np.ndarray], list[int]]
+    friction: Sequence[int] = ()  # dry and viscous
     barred: Sequence[int] = ()  # what the search does not add
 
 
@@ -211,6 +214,26 @@ def _exchange(quadratic, found) -> Solution | None:
             if quadratic.criterion(other) < value:
                 best, value = other, quadratic.criterion(other)
     return best
+
+
+def biasing(quadratic: Quadratic, law: Solution) -> list[int]:
+    """Absent friction without which an inertia or a stiffness is biased.
+
+    It changes one by more than its standard error, and is itself beyond two of them
+    (focused information criterion; Claeskens and Hjort, J. Am. Stat. Assoc. 98 (2003)
+    900, asks for √2). Every machine has friction, and a short record may not miss it.
+    """
+    friction = quadratic.candidates.friction
+    focus = [i for i, k in enumerate(law.free) if k not in friction]
+    place = np.array(law.free, dtype=int)[focus]
+    std = np.sqrt(np.diag(law.inverse))[focus]
+    gain, found = quadratic.gains(law), []
+    for k in set(friction) - set(law.support):
+        more = quadratic.solve({*law.support, k})
+        moved = np.abs(more.x - law.x)[place] > std
+        if gain[k] > SURE_FRICTION**2 and more.x[k] > 0 and moved.any():
+            found.append(k)
+    return found
 
 
 def equally_good(quadratic: Quadratic, law: Solution) -> list[Solution]:

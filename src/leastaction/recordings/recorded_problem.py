@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import sympy as sp
 import xarray as xr
 
 from leastaction.core.euler_lagrange import symbols, velocity_names
@@ -111,6 +112,7 @@ def problem_of(
         stays,
         feeding_losses(terms, columns),
         fixed,
+        friction(terms, columns),
     )
     names = [str(name) for name in equations["column"].values[columns]]
     about = terms, columns, names, motion, candidates, inputs, references, held
@@ -126,3 +128,18 @@ def viscous(terms: Library, columns: np.ndarray) -> list[int]:
     return [
         i for i, k in losses if k >= count and terms.dissipation[k - count] in squares
     ]
+
+
+def friction(terms: Library, columns: np.ndarray) -> list[int]:
+    """Places of viscous and dry friction: v² and |v|, also of differences."""
+    count = len(terms.terms)
+    rates = set(symbols(velocity_names(terms.coordinates)))
+
+    def simple(loss: sp.Expr) -> bool:
+        base = loss.base if loss.is_Pow and loss.exp == 2 else loss
+        base = base.args[0] if isinstance(base, sp.Abs) else base
+        is_loss = isinstance(loss, sp.Abs) or (loss.is_Pow and loss.exp == 2)
+        return is_loss and base.free_symbols <= rates and base.is_polynomial(*rates)
+
+    losses = enumerate(columns)
+    return [i for i, k in losses if k >= count and simple(terms.dissipation[k - count])]
