@@ -225,8 +225,8 @@ def recorded_rollouts(wildcards):
     return [f"<results>/recordings/{wildcards.example}/recommended/rollout.nc"]
 
 
-def recorded_benchmarks(wildcards):
-    """Benchmark files of the jobs that find the law of a recording."""
+def recorded_usages(wildcards):
+    """What was used by the jobs that find the law of a recording."""
     stages = ["differentiate", "assemble", "identify"]
     stages = [f"recommended/{stage}" for stage in stages]
     if recorded_rollouts(wildcards):
