@@ -158,7 +158,6 @@ def equal_data_rows(case: Case, entry: Mapping, mode: str) -> Iterator[dict]:
     kept = keeps_band(entry["target"], entry["printed"], low, high)
     notes = (
         entry.get("note"),
-        entry.get("reason"),
         f"on equal data between {low:.2g} and {high:.2g}",
         f"{case.estimator}: {my_note}",
         f"{ours['over']}: {their_note}",
@@ -173,7 +172,11 @@ def equal_data_rows(case: Case, entry: Mapping, mode: str) -> Iterator[dict]:
         judged=False,
         note="; ".join(filter(None, notes)),
     )
-    yield row | {"verdict": verdict.MEETS if kept else verdict.NOT_REPRODUCED}
+    if kept:
+        yield row | {"verdict": verdict.MEETS}
+    else:
+        cause = entry.get("reason", verdict.UNKNOWN)
+        yield row | {"verdict": verdict.NOT_REPRODUCED, "cause": cause}
 
 
 def ratio(mine: NoiseLimit, theirs: NoiseLimit) -> tuple[float, tuple[float, float]]:
