@@ -194,7 +194,7 @@ def by_the_workflow(given, folder):
     rollouts = [] if random else [at["rollout"]]
     law = folder / "law.md"
     timed = folder / "identify.tsv"
-    timed.write_text("s\tcpu_time\n99.9\t12.3\n")
+    timed.write_text("wall\tuser\tsystem\n99.9\t12.1\t0.2\n")
     title = example["title"]
     saved = folder / "law.nc"
     run_script("write_law", first, model, rollouts, [timed], title, law, saved)

@@ -426,7 +426,7 @@ def swing_up(seed: int, dry: float) -> tuple[np.ndarray, dict[str, np.ndarray]]:
 
 @pytest.mark.parametrize("dry", [0.15, 0.0])
 def test_dry_friction_of_a_swing_up(dry):
-    """Some seconds do not show it in every draw; without it inertia is 7 % too large."""
+    """Some seconds do not show it in every draw; without it inertia is too large."""
     seen, errors = 0, []
     for seed in range(20, 26):
         time, columns = swing_up(seed, dry)

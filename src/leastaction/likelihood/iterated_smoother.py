@@ -171,17 +171,17 @@ def begin_levels(
 
 
 def accurate(found: Fit, fixed_process: bool = False) -> Fit:
-    """The fit with so many steps that twice as many move ℓ by less than ½."""
+    """The fit with so many steps that twice as many move ℓ by less than ½.
+
+    With the fewest of them; a fit that is near enough is returned as it is.
+    """
     while found.motion.steps < MOST_STEPS:
         motion = replace(found.motion, steps=2 * found.motion.steps)
         finer = fit(
             motion, found.c, found.active, found.path, found.levels, fixed_process,
             rounds_of_starts=0,
         )  # fmt: skip
-        if finer is None:
+        if finer is None or abs(finer.value - found.value) < LEAST_CHANGE_RETUNED:
             break
-        moved = abs(finer.value - found.value)
         found = finer
-        if moved < LEAST_CHANGE_RETUNED:
-            break
     return found

@@ -89,7 +89,9 @@ def _with_inputs(
     problem: Problem, equations: xr.Dataset
 ) -> tuple[Problem, Law, InputDynamics]:
     """Law of the short horizon from the inputs of a problem on."""
-    law = selected(problem.candidates, first_law(problem, equations))
+    begun = accurate(first_law(problem, equations))
+    problem = replace(problem, motion=begun.motion)
+    law = selected(problem.candidates, begun)
     problem, law, dynamics = with_input_dynamics(problem, law)
     held, other = held_or_sampled(problem, law)
     if held is problem:
