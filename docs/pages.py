@@ -46,6 +46,7 @@ NAVIGATION = {
         "docs/results",
         "docs/beyond",
         "docs/machines",
+        "docs/validation",
         "docs/errata",
         "benchmarks/results",
         "results/README",

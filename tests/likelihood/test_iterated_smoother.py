@@ -102,9 +102,8 @@ def test_intervals_hold_with_and_without_a_missed_force(duffing, missed):
 
 
 def candidates(required=()):
-    return Candidates(
-        np.ones(6), list(required), [], np.zeros(6, dtype=bool), lambda s, c: []
-    )
+    losses = np.zeros(6, dtype=bool)
+    return Candidates("abcdef", np.ones(6), list(required), [], losses, lambda s, c: [])
 
 
 @pytest.mark.parametrize("missed", [0.0, 0.3])

@@ -117,7 +117,7 @@ def selected(
             quadratic = replace(quadratic, sensor_share=part * quadratic.count)
         present = np.flatnonzero(found.c)
         law = select(quadratic, np.setdiff1d(present, candidates.barred))
-        report("terms: %s", law.support)
+        report("terms: %s", ", ".join(candidates.names[k] for k in law.support))
         done = set(law.support) == set(present)
         if done or law.support in seen or len(seen) >= MOST_ROUNDS:
             return Law(found, quadratic, quadratic.solve(present))

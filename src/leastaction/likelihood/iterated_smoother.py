@@ -6,11 +6,11 @@ coefficient, smooth, and begin again. Every row is a knot. Windows with free sta
 process noise without a bound at their edges, single shooting is none.
 """
 
+import logging
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from leastaction.core.progress import report
 from leastaction.likelihood.augmented_kalman_filter import (
     Innovations,
     LinearModel,
@@ -31,6 +31,7 @@ from leastaction.likelihood.noise_levels import (
     tuned,
 )
 
+log = logging.getLogger(__name__)
 # A fit has converged when ℓ moves, and could gain, less than this: a fifth of a
 # standard error of one coefficient.
 CONVERGED = 0.02
@@ -128,8 +129,8 @@ def fit(
         change, gain = step_of(found)
         before, here = here, found.value + gain
         moved, _ = smoothed(model.shifted(change), levels.process, levels.sensor)
-        report("round %d: ell %.2f, gain %.3g, S %s, R %s", number, found.value, gain,
-               levels.process, levels.sensor)  # fmt: skip
+        now = levels.process, levels.sensor
+        log.debug("round %d: %.2f, %.3g, %s, %s", number, found.value, gain, *now)
         size = np.abs(moved[:, : motion.dof]) / levels.sensor
         enough = CONVERGED if number < SMOOTH_ROUNDS else LEAST_CHANGE_RETUNED
         settled = abs(here - before) < enough and gain < enough

@@ -45,7 +45,9 @@ def step_of(found: Innovations) -> tuple[np.ndarray, float]:
     if not len(g):
         return g, 0.0
     size = np.sqrt(np.maximum(np.diag(G), 1e-300))
-    values, vectors = np.linalg.eigh(G / np.outer(size, size))
+    # A correlation, whatever the roundoff of a motion that nearly escapes makes of it.
+    scaled = np.clip(np.nan_to_num(G / np.outer(size, size)), -1.0, 1.0)
+    values, vectors = np.linalg.eigh(scaled)
     inverse = np.where(values > SINGULAR * len(g), 1 / np.maximum(values, 1e-300), 0.0)
     change = vectors @ (inverse * (vectors.T @ (g / size))) / size
     return change, 0.5 * float(g @ change)

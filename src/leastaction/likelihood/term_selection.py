@@ -38,6 +38,7 @@ ODDS_OF_EQUALS = 20.0
 class Candidates:
     """What is known of the candidates before any data."""
 
+    names: Sequence[str]
     price: np.ndarray  # of each, in terms
     required: Sequence[int]  # in every law: viscous damping
     stays: Sequence[int]  # what the search does not drop

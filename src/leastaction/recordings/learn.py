@@ -46,7 +46,7 @@ def learn(
     progress: bool = True,
     **reading: Any,
 ) -> "Law":
-    """Law of a recording: multiple shooting, terms chosen by cross-validation.
+    """Law of a recording: prediction error method, terms by extended BIC.
 
     The same steps as ``snakemake --configfile`` on the same table, and the same law to
     the last digit. With ``excitation="random"`` the innovations likelihood finds L, D,
@@ -90,7 +90,7 @@ def learn(
     accept
         Refusals to pass over, as their messages name them, such as ``["turns"]``.
     recipe
-        Settings of the recipe that differ, ``{"identify": {"largest": 8}}``.
+        Settings of the recipe that differ, ``{"differentiate": {"trim": 3}}``.
     title
         Heading of the law.
     progress
@@ -123,9 +123,8 @@ def learn(
 
     Notes
     -----
-    H. G. Bock, Recent advances in parameter identification techniques for O.D.E.
-    (1983); M. Stone, Cross-validatory choice and assessment of statistical predictions
-    (1974).
+    L. Ljung, System Identification: Theory for the User (1999); J. Chen and Z. Chen,
+    Biometrika 95 (2008) 759. See ``likelihood/README.md``.
     """
     from leastaction.recordings.import_recording import import_recording
     from leastaction.recordings.law import Law

@@ -6,7 +6,7 @@ About an equilibrium q₀ that is stable the law is
 
 with M = ∂²L/∂q̇², K = −∂²L/∂q², C = ∂²D/∂q̇² at (q₀, 0), and F_c the coefficient of
 |q̇| in D. Errors follow by the delta method from those of the coefficients, correlated
-as the coefficients with each block left out are (Efron, The Jackknife, 1982).
+as points around the law are.
 """
 
 from collections.abc import Callable
@@ -199,7 +199,7 @@ def _dry_friction(system: System) -> dict[str, int]:
 
 
 def _spread(data: xr.Dataset, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Standard errors of the parameters, and their correlations over blocks."""
+    """Standard errors of the parameters, and their correlations."""
     kinds = {"c": "", "d": "dissipation_"}
     terms = data.sizes["term"]
     std, rows = np.zeros(len(names)), np.full(len(names), -1)

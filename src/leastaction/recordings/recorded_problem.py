@@ -106,7 +106,9 @@ def problem_of(
         return chosen
 
     stays = [] if inputs is not None else list(references)
+    names = [str(name) for name in equations["column"].values[columns]]
     candidates = Candidates(
+        names,
         prices(terms, columns),
         [*viscous(terms, columns), *stays],
         stays,
@@ -114,7 +116,6 @@ def problem_of(
         fixed,
         friction(terms, columns),
     )
-    names = [str(name) for name in equations["column"].values[columns]]
     about = terms, columns, names, motion, candidates, inputs, references, held
     period = 1 / float(np.exp(np.log(equations["frequency"].values[0]).mean()))
     return Problem(*about, width, period, unknowns, begun)
