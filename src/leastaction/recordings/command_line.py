@@ -101,6 +101,26 @@ def columns_of_options(
     return entries or None
 
 
+def places_of_options(texts: Sequence[str]) -> dict[str, list[float]]:
+    """Geometry of sensors; RecordingError if a place has no numbers.
+
+    >>> places_of_options(["roof=0,6"])
+    {'roof': [0.0, 6.0]}
+    """
+    found = {}
+    for text in texts:
+        name, _, numbers = text.partition("=")
+        try:
+            found[name] = [float(number) for number in numbers.split(",")]
+        except ValueError:
+            found[name] = []
+        if len(found[name]) not in (2, 3):
+            raise RecordingError(
+                f"--place {text!r} has no place; write NAME=X,Y, such as roof=0,6"
+            )
+    return found
+
+
 def _unit(option: str, text: str) -> dict:
     """Unit, and what stands behind it."""
     unit, *more = text.split(",")
