@@ -8,7 +8,7 @@ from project import ROOT
 
 from leastaction.configuration import jobs
 from leastaction.configuration.checks import check_example
-from leastaction.configuration.config import with_variants
+from leastaction.configuration.config import with_all_listed, with_variants
 from leastaction.configuration.example import completed
 from leastaction.configuration.sweep import maker, shown, with_sweeps
 from leastaction.core.settings import ConfigError
@@ -32,6 +32,65 @@ def test_a_swept_estimator_differs_in_one_value(harmonic):
     assert swept["identify"].pop("threshold") == 7.5e-3
     given["identify"].pop("threshold")
     assert swept == {key: value for key, value in given.items() if key != "sweep"}
+
+
+def noisy(**sweep):
+    section = {"simulate": {"replicates": 2}, "sweep": sweep}
+    return {"system": {}, "simulate": {"sensor": {}}, "variants": {"noisy": section}}
+
+
+def test_a_swept_variant_is_one_of_each_value_and_of_what_changes_together():
+    values = {"values": [1e-3, 0.5], "together": {"publish.targets.rms": [3.0, 4.0]}}
+    example = noisy(**{"simulate.sensor.noise.q": values})
+    before = copy.deepcopy(example)
+    made = dict(with_variants("cart", example))
+    assert list(made) == ["cart", "cart-noisy_1e_3", "cart-noisy_0_5"]
+    for name, value, limit in (("1e_3", 1e-3, 3.0), ("0_5", 0.5, 4.0)):
+        assert made[f"cart-noisy_{name}"] == {
+            "system": {},
+            "simulate": {"replicates": 2, "sensor": {"noise": {"q": value}}},
+            "publish": {"targets": {"rms": limit}},
+        }
+    assert example == before
+
+
+def test_a_swept_variant_with_a_name_is_a_reading_of_its_example():
+    swept = {"values": [2e-5], "name": "sampling interval", "unit": "s"}
+    made = dict(with_variants("beam", noisy(**{"simulate.time_step": swept})))
+    setting = {"name": "sampling interval", "value": 2e-5, "unit": "s", "of": "beam"}
+    assert made["beam-noisy_2e_5"]["setting"] == setting
+
+
+@pytest.mark.parametrize(
+    ("sweep", "about"),
+    [
+        ({"a.b": "many"}, "a.b"),
+        ({"a.b": {"values": [1, 2], "together": {"c": [3]}}}, "one for each value"),
+        ({"a.b": []}, "fewer than 1"),
+        ([1], "sweep"),
+    ],
+)
+def test_a_sweep_of_a_variant_that_is_none_names_what_is_wrong(sweep, about):
+    example = noisy()
+    example["variants"]["noisy"]["sweep"] = sweep
+    with pytest.raises(ConfigError) as caught:
+        list(with_variants("cart", example))
+    assert "example cart, variant noisy" in str(caught.value)
+    assert about in str(caught.value)
+
+
+def test_a_pattern_lists_all_variants_of_a_sweep_in_their_order():
+    examples = [
+        ("p", "a"),
+        ("p", "a-noisy_1e_3"),
+        ("p", "a-noisy_0_5"),
+        ("q", "a-noisy_2"),
+    ]
+    study = {"examples": {"p": ["a-noisy_*", "a", "a-none_*"]}}
+    config = {"papers": {}, "studies": {"s": study}, "matrix": {"examples": {}}}
+    listed = with_all_listed(config, examples)["studies"]["s"]["examples"]["p"]
+    assert listed == ["a-noisy_1e_3", "a-noisy_0_5", "a", "a-none_*"]
+    assert study["examples"]["p"][0] == "a-noisy_*"
 
 
 def test_a_file_is_made_again_only_after_the_swept_step(harmonic):

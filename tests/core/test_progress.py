@@ -3,14 +3,17 @@
 import atexit
 import gc
 import logging
+import subprocess
 import sys
 import threading
+import time
 import weakref
 
 import pytest
 
 from leastaction.core import progress
-from leastaction.core.progress import progress_bar, start_logging, tracked
+from leastaction.core.files import job_usage
+from leastaction.core.progress import progress_bar, start_logging, tracked, write_usage
 
 
 @pytest.fixture
@@ -25,6 +28,7 @@ def job(tmp_path):
         gc.unfreeze()
         gc.set_threshold(*threshold)
         atexit.unregister(gc.freeze)
+        atexit.unregister(write_usage)
         sys.excepthook = hook
         for handler in root.handlers[:]:
             root.removeHandler(handler)
@@ -80,3 +84,24 @@ def test_what_is_reported_stands_beside_the_bar_of_its_thread_alone():
             progress._bar.reset(token)
     assert progress._bar.get() is None
     assert (logger.level, logger.handlers) == before
+
+
+def test_a_job_leaves_one_row_with_all_that_it_and_its_children_used(tmp_path):
+    child = "import time\nwhile time.process_time() < 0.3: pass"
+    script = f"""
+import subprocess, sys, time
+from leastaction.core.progress import start_logging
+start_logging(r"{tmp_path}/job.1_of_2.log")
+memory = bytearray(300_000_000)
+while time.process_time() < 1.5: pass
+subprocess.run([sys.executable, "-c", {child!r}])
+time.sleep(0.5)
+"""
+    before = time.monotonic()
+    subprocess.run([sys.executable, "-c", script], check=True)
+    most = time.monotonic() - before
+    used = job_usage(tmp_path / "job.1_of_2.tsv")
+    assert list(used) == ["wall", "user", "system", "peak"]
+    assert 1.8 < used["user"] + used["system"] < 2 * most
+    assert 2.3 < used["wall"] < most + 0.1
+    assert used["peak"] > 300

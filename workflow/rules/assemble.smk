@@ -7,8 +7,7 @@ rule assemble:
         library="<results>/{paper}/{example}/{estimator}/library.nc",
     log:
         "<logs>/{paper}/{example}/{estimator}/assemble.log",
-    benchmark:
-        "<logs>/{paper}/{example}/{estimator}/assemble.tsv"
+        "<logs>/{paper}/{example}/{estimator}/assemble.tsv",
     priority: 4
     conda:
         "../../environment.yml"

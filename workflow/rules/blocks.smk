@@ -26,8 +26,7 @@ use rule simulate as simulate_block with:
         observations="<results>/{paper}/{example}/observations.{block}.nc",
     log:
         "<logs>/{paper}/{example}/simulate.{block}.log",
-    benchmark:
-        "<logs>/{paper}/{example}/simulate.{block}.tsv"
+        "<logs>/{paper}/{example}/simulate.{block}.tsv",
 
 
 use rule differentiate as differentiate_block with:
@@ -38,8 +37,7 @@ use rule differentiate as differentiate_block with:
         derivatives="<results>/{paper}/{example}/{estimator}/derivatives.{block}.nc",
     log:
         "<logs>/{paper}/{example}/{estimator}/differentiate.{block}.log",
-    benchmark:
-        "<logs>/{paper}/{example}/{estimator}/differentiate.{block}.tsv"
+        "<logs>/{paper}/{example}/{estimator}/differentiate.{block}.tsv",
 
 
 use rule assemble as assemble_block with:
@@ -51,8 +49,7 @@ use rule assemble as assemble_block with:
         library="<results>/{paper}/{example}/{estimator}/library.{block}.nc",
     log:
         "<logs>/{paper}/{example}/{estimator}/assemble.{block}.log",
-    benchmark:
-        "<logs>/{paper}/{example}/{estimator}/assemble.{block}.tsv"
+        "<logs>/{paper}/{example}/{estimator}/assemble.{block}.tsv",
 
 
 use rule identify as identify_block with:
@@ -64,8 +61,7 @@ use rule identify as identify_block with:
         model="<results>/{paper}/{example}/{estimator}/model.{block}.nc",
     log:
         "<logs>/{paper}/{example}/{estimator}/identify.{block}.log",
-    benchmark:
-        "<logs>/{paper}/{example}/{estimator}/identify.{block}.tsv"
+        "<logs>/{paper}/{example}/{estimator}/identify.{block}.tsv",
 
 
 use rule validate as validate_block with:
@@ -76,8 +72,7 @@ use rule validate as validate_block with:
         rollout=temp("<results>/{paper}/{example}/{estimator}/rollout.{block}.nc"),
     log:
         "<logs>/{paper}/{example}/{estimator}/validate.{block}.log",
-    benchmark:
-        "<logs>/{paper}/{example}/{estimator}/validate.{block}.tsv"
+        "<logs>/{paper}/{example}/{estimator}/validate.{block}.tsv",
 
 
 rule gather:
@@ -88,8 +83,7 @@ rule gather:
         whole="<results>/{paper}/{example}/{file}.nc",
     log:
         "<logs>/{paper}/{example}/{file}.gather.log",
-    benchmark:
-        "<logs>/{paper}/{example}/{file}.gather.tsv"
+        "<logs>/{paper}/{example}/{file}.gather.tsv",
     wildcard_constraints:
         paper=one_of(FOLDERS),
         example=one_of(split_examples()),

@@ -20,6 +20,7 @@ from leastaction.configuration.config import (
     check_data,
     check_references,
     read_examples,
+    with_all_listed,
     read_yaml,
     without_data,
     without_examples,
@@ -89,6 +90,7 @@ try:
     config.update(complete(config, Project, "the configuration"))
     RECORDINGS = read_recordings(config, recording_folders(), STAND_INS)
     EXAMPLES = read_examples(CONFIG / "examples", config)
+    config.update(with_all_listed(config, EXAMPLES))
     LEFT_OUT = without_data(EXAMPLES)
     EXAMPLES = {key: e for key, e in EXAMPLES.items() if key not in LEFT_OUT}
     config.update(without_examples(config, EXAMPLES, LEFT_OUT))
@@ -223,8 +225,8 @@ def recorded_rollouts(wildcards):
     return [f"<results>/recordings/{wildcards.example}/recommended/rollout.nc"]
 
 
-def recorded_benchmarks(wildcards):
-    """Benchmark files of the jobs that find the law of a recording."""
+def recorded_usages(wildcards):
+    """What was used by the jobs that find the law of a recording."""
     stages = ["differentiate", "assemble", "identify"]
     stages = [f"recommended/{stage}" for stage in stages]
     if recorded_rollouts(wildcards):

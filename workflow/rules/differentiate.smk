@@ -6,8 +6,7 @@ rule differentiate:
         derivatives="<results>/{paper}/{example}/{estimator}/derivatives.nc",
     log:
         "<logs>/{paper}/{example}/{estimator}/differentiate.log",
-    benchmark:
-        "<logs>/{paper}/{example}/{estimator}/differentiate.tsv"
+        "<logs>/{paper}/{example}/{estimator}/differentiate.tsv",
     priority: 3
     conda:
         "../../environment.yml"

@@ -7,8 +7,7 @@ rule identify:
         model="<results>/{paper}/{example}/{estimator}/model.nc",
     log:
         "<logs>/{paper}/{example}/{estimator}/identify.log",
-    benchmark:
-        "<logs>/{paper}/{example}/{estimator}/identify.tsv"
+        "<logs>/{paper}/{example}/{estimator}/identify.tsv",
     priority: 5
     conda:
         "../../environment.yml"

@@ -6,8 +6,7 @@ rule import_recording:
         observations="<results>/recordings/{example}/observations.nc",
     log:
         "<logs>/recordings/{example}/import.log",
-    benchmark:
-        "<logs>/recordings/{example}/import.tsv"
+        "<logs>/recordings/{example}/import.tsv",
     wildcard_constraints:
         example=one_of([*RECORDINGS, *MACHINES]),
     priority: 1

@@ -15,8 +15,7 @@ rule plot_paper:
         finding="<results>/{paper}/figures/{figure}.txt",
     log:
         "<logs>/{paper}/plot_paper_{figure}.log",
-    benchmark:
-        "<logs>/{paper}/plot_paper_{figure}.tsv"
+        "<logs>/{paper}/plot_paper_{figure}.tsv",
     wildcard_constraints:
         figure="[^/]+",
     priority: 2
@@ -42,8 +41,7 @@ use rule plot_paper as plot_example with:
         ),
     log:
         "<logs>/{paper}/{example}/plot_example.log",
-    benchmark:
-        "<logs>/{paper}/{example}/plot_example.tsv"
+        "<logs>/{paper}/{example}/plot_example.tsv",
     params:
         settings=example_settings,
     message:
@@ -66,8 +64,7 @@ use rule plot_paper as plot_study with:
         finding="<results>/studies/{study}.txt",
     log:
         "<logs>/studies/plot_{study}.log",
-    benchmark:
-        "<logs>/studies/plot_{study}.tsv"
+        "<logs>/studies/plot_{study}.tsv",
     params:
         settings=study_settings,
     message:
@@ -92,8 +89,7 @@ rule tabulate:
         ),
     log:
         "<logs>/{paper}/tabulate_{table}.log",
-    benchmark:
-        "<logs>/{paper}/tabulate_{table}.tsv"
+        "<logs>/{paper}/tabulate_{table}.tsv",
     priority: 2
     conda:
         "../../environment.yml"
@@ -114,8 +110,7 @@ rule score:
         scores="<results>/{paper}/{example}/scores.csv",
     log:
         "<logs>/{paper}/{example}/score.log",
-    benchmark:
-        "<logs>/{paper}/{example}/score.tsv"
+        "<logs>/{paper}/{example}/score.tsv",
     priority: 2
     conda:
         "../../environment.yml"
@@ -141,8 +136,7 @@ rule collect_scores:
         ),
     log:
         "<logs>/collect_scores.log",
-    benchmark:
-        "<logs>/collect_scores.tsv"
+        "<logs>/collect_scores.tsv",
     conda:
         "../../environment.yml"
     params:
@@ -157,15 +151,14 @@ rule compare:
     input:
         scores=[f"<results>/{p}/{n}/scores.csv" for p, n in COMPARED],
         models=[path for p, n in COMPARED for path in models_of(p, [n])],
-        benchmarks=lambda w: [f for p, n in COMPARED for f in benchmarks_of(p, n)],
+        usages=lambda w: [f for p, n in COMPARED for f in usages_of(p, n)],
         sources=sources("compare"),
     output:
         csv="<results>/matrix.csv",
         figures=multiext("<results>/matrix", ".svg", *OTHERS),
     log:
         "<logs>/compare.log",
-    benchmark:
-        "<logs>/compare.tsv"
+        "<logs>/compare.tsv",
     conda:
         "../../environment.yml"
     params:
@@ -192,8 +185,7 @@ rule describe:
         ),
     log:
         "<logs>/{paper}/{example}/describe.log",
-    benchmark:
-        "<logs>/{paper}/{example}/describe.tsv"
+        "<logs>/{paper}/{example}/describe.tsv",
     wildcard_constraints:
         paper=one_of(FOLDERS),
     priority: 2
@@ -215,8 +207,7 @@ rule summarise:
         page="docs/results.md",
     log:
         "<logs>/summarise.log",
-    benchmark:
-        "<logs>/summarise.tsv"
+        "<logs>/summarise.tsv",
     conda:
         "../../environment.yml"
     params:
@@ -242,8 +233,7 @@ rule summarise_papers:
         ),
     log:
         "<logs>/summarise_papers.log",
-    benchmark:
-        "<logs>/summarise_papers.tsv"
+        "<logs>/summarise_papers.tsv",
     conda:
         "../../environment.yml"
     params:
@@ -270,8 +260,7 @@ rule summarise_beyond:
         ),
     log:
         "<logs>/summarise_beyond.log",
-    benchmark:
-        "<logs>/summarise_beyond.tsv"
+        "<logs>/summarise_beyond.tsv",
     conda:
         "../../environment.yml"
     params:
@@ -287,8 +276,7 @@ use rule summarise_beyond as document_beyond with:
         page="docs/beyond.md",
     log:
         "<logs>/document_beyond.log",
-    benchmark:
-        "<logs>/document_beyond.tsv"
+        "<logs>/document_beyond.tsv",
     message:
         "Writing docs/beyond.md"
 
@@ -301,8 +289,7 @@ rule shrink:
         picture="docs/images/gallery/{picture}.png",
     log:
         "<logs>/gallery/{picture}.log",
-    benchmark:
-        "<logs>/gallery/{picture}.tsv"
+        "<logs>/gallery/{picture}.tsv",
     wildcard_constraints:
         picture=one_of(config["gallery"]),
     conda:
@@ -328,8 +315,7 @@ rule plot_recording:
         ),
     log:
         "<logs>/recordings/{example}/plot_recording.log",
-    benchmark:
-        "<logs>/recordings/{example}/plot_recording.tsv"
+        "<logs>/recordings/{example}/plot_recording.tsv",
     wildcard_constraints:
         example=one_of([*RECORDINGS, *MACHINES]),
     conda:
@@ -358,8 +344,7 @@ use rule plot_recording as plot_shaken with:
         ),
     log:
         "<logs>/recordings/{example}/plot_shaken.log",
-    benchmark:
-        "<logs>/recordings/{example}/plot_shaken.tsv"
+        "<logs>/recordings/{example}/plot_shaken.tsv",
     message:
         "Drawing what the innovations of {wildcards.example} say"
 
@@ -369,7 +354,7 @@ rule write_law:
         observations="<results>/recordings/{example}/observations.nc",
         model="<results>/recordings/{example}/recommended/model.nc",
         rollouts=recorded_rollouts,
-        benchmarks=recorded_benchmarks,
+        usages=recorded_usages,
         sources=sources("write_law"),
     output:
         law=report(
@@ -382,8 +367,7 @@ rule write_law:
         saved="<results>/recordings/{example}/law.nc",
     log:
         "<logs>/recordings/{example}/write_law.log",
-    benchmark:
-        "<logs>/recordings/{example}/write_law.tsv"
+        "<logs>/recordings/{example}/write_law.tsv",
     wildcard_constraints:
         example=one_of([*RECORDINGS, *MACHINES]),
     conda:
@@ -408,8 +392,7 @@ rule document_machines:
         page="docs/machines.md",
     log:
         "<logs>/document_machines.log",
-    benchmark:
-        "<logs>/document_machines.tsv"
+        "<logs>/document_machines.tsv",
     conda:
         "../../environment.yml"
     params:

@@ -256,8 +256,8 @@ COMPARED = [
 ]
 
 
-def benchmarks_of(paper, name):
-    """Benchmark files of the stages, or of their blocks, that make an example's models."""
+def usages_of(paper, name):
+    """What was used by the stages, or their blocks, that make an example's models."""
     stages = ["differentiate", "assemble", "identify"]
     count = blocks_of("identify", EXAMPLES[paper, name])
     split = config["chunks"] > 1 and name in split_examples()

@@ -7,8 +7,7 @@ rule simulate:
         observations="<results>/{paper}/{example}/observations.nc",
     log:
         "<logs>/{paper}/{example}/simulate.log",
-    benchmark:
-        "<logs>/{paper}/{example}/simulate.tsv"
+        "<logs>/{paper}/{example}/simulate.tsv",
     wildcard_constraints:
         paper=one_of(FOLDERS),
     priority: 1
@@ -45,8 +44,7 @@ rule record:
         table="<results>/stand_ins/{stand_in}.csv",
     log:
         "<logs>/stand_ins/{stand_in}.log",
-    benchmark:
-        "<logs>/stand_ins/{stand_in}.tsv"
+        "<logs>/stand_ins/{stand_in}.tsv",
     priority: 1
     conda:
         "../../environment.yml"

@@ -6,8 +6,7 @@ rule validate:
         rollout="<results>/{paper}/{example}/{estimator}/rollout.nc",
     log:
         "<logs>/{paper}/{example}/{estimator}/validate.log",
-    benchmark:
-        "<logs>/{paper}/{example}/{estimator}/validate.tsv"
+        "<logs>/{paper}/{example}/{estimator}/validate.tsv",
     wildcard_constraints:
         paper=one_of(FOLDERS),
     priority: 6
@@ -30,8 +29,7 @@ rule predict:
         rollout="<results>/recordings/{example}/{estimator}/rollout.nc",
     log:
         "<logs>/recordings/{example}/{estimator}/predict.log",
-    benchmark:
-        "<logs>/recordings/{example}/{estimator}/predict.tsv"
+        "<logs>/recordings/{example}/{estimator}/predict.tsv",
     wildcard_constraints:
         example=one_of([*RECORDINGS, *MACHINES]),
     priority: 6

@@ -3,22 +3,22 @@
 import os
 from itertools import groupby
 
-from leastaction.core.files import job_seconds, load_text, save_figure, save_text, sizes
+from leastaction.core.files import job_usage, load_text, save_figure, save_text, sizes
 from leastaction.core.progress import start_logging
 from leastaction.report.matrix import matrix, method_matrix
 from leastaction.report.scorecard import from_csv
 from leastaction.report.tables import Table, render
 
 
-def main(scores, models, benchmarks, settings, table, figures) -> None:
+def main(scores, models, usages, settings, table, figures) -> None:
     """Put the entries of `settings` together, tabulate and draw them."""
     named = settings["entries"]
     keys = dict.fromkeys((entry["paper"], entry["example"]) for entry in named)
     frames = dict(zip(keys, map(from_csv, map(load_text, scores)), strict=True))
     # In the order of the entries, each in a folder of its own.
     seconds = [
-        sum(map(job_seconds, paths))
-        for _, paths in groupby(benchmarks, os.path.dirname)
+        sum(job_usage(path)["wall"] for path in paths)
+        for _, paths in groupby(usages, os.path.dirname)
     ]
     frame = matrix(named, list(map(sizes, models)), seconds, frames)
     save_text(render(Table(frame), "csv"), table)
@@ -32,7 +32,7 @@ if __name__ == "__main__":
     main(
         snakemake.input.scores,
         snakemake.input.models,
-        snakemake.input.benchmarks,
+        snakemake.input.usages,
         snakemake.params.settings,
         snakemake.output.csv,
         snakemake.output.figures,

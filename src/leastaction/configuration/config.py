@@ -5,6 +5,7 @@ A YAML file is data. What one example says is completed and checked by
 """
 
 import copy
+import fnmatch
 import math
 import os
 import re
@@ -18,7 +19,7 @@ from pydantic_core import PydanticCustomError
 
 from leastaction.configuration.checks import accepted
 from leastaction.configuration.jobs import is_random
-from leastaction.configuration.sweep import without_sweeps
+from leastaction.configuration.sweep import swept_variants, without_sweeps
 from leastaction.core import families
 from leastaction.core.families import is_plain, unknown
 from leastaction.core.settings import (
@@ -368,6 +369,23 @@ def _lists(config: Mapping) -> Iterator[tuple[str, str, list[str]]]:
             yield f"{where}.examples.{paper}", paper, names
 
 
+def with_all_listed(config: Mapping, examples: Collection[tuple[str, str]]) -> dict:
+    """`config` whose lists name examples one by one.
+
+    A pattern, ``cart-noisy_*``, stands for all of a sweep. One that fits none stays,
+    and :func:`check_references` names it.
+    """
+    config = copy.deepcopy(dict(config))
+    for _, paper, names in _lists(config):
+        there = [name for folder, name in examples if folder == paper]
+        names[:] = [
+            one
+            for name in names
+            for one in ("*" in name and fnmatch.filter(there, name)) or [name]
+        ]
+    return config
+
+
 def without_examples(
     config: Mapping,
     left: Collection[tuple[str, str]],
@@ -442,7 +460,7 @@ def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
     """The example itself, then each of its variants as ``<name>-<variant>``.
 
     A variant has none of the paper's printed numbers, formulas and sweeps, and nothing
-    that it overrides with null.
+    that it overrides with null; its own `sweep` makes one variant of each value.
     """
     if not isinstance(example, Mapping):
         raise ConfigError(f"example {name}", ["it is not a list of 'key: value'"])
@@ -451,10 +469,11 @@ def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
     yield name, copy.deepcopy(base)
     own = {k: v for k, v in (base.get("publish") or {}).items() if k == "targets"}
     of_variants = {**without_sweeps(base), "publish": own}
-    for variant, overrides in (example.get("variants") or {}).items():
-        check_label("variant", variant)
-        merged = merge(of_variants, overrides)
-        yield f"{name}-{variant}", without_nulls(merged, overrides)
+    for given, content in (example.get("variants") or {}).items():
+        for variant, overrides in swept_variants(name, given, content):
+            check_label("variant", variant)
+            merged = merge(of_variants, overrides)
+            yield f"{name}-{variant}", without_nulls(merged, overrides)
 
 
 def data_key(name: str, example: Mapping, base: Mapping) -> str:

@@ -1,19 +1,29 @@
-"""Settings that a paper leaves open: swept, each value an estimator of its own.
+"""Sweeps: each value of a setting makes an estimator, or a variant, of its own.
 
 ``sweep: {identify.threshold: [400, 500]}`` of the estimator `published` makes
 ``published_threshold_400`` and ``published_threshold_500``. They are *readings* of the
 numbers that the paper prints beside `published`, each with its setting.
+
+``sweep: {simulate.sensor.noise.q: [1.0e-3, 1.0e-2]}`` of the variant `noisy` makes the
+variants ``noisy_1e_3`` and ``noisy_1e_2``.
 """
 
 import copy
 from collections.abc import Iterator, Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from leastaction.core.recipe import Recipe
-from leastaction.core.settings import Number, Settings, Text, Unique, absent
+from leastaction.core.settings import (
+    Number,
+    Settings,
+    Text,
+    Unique,
+    absent,
+    complete,
+)
 
 # Stages of an estimator, each of which reads the files of those before it.
 STAGES = ("differentiate", "assemble", "identify")
@@ -33,13 +43,38 @@ class Setting(Settings):
 
 
 class Swept(Settings):
-    """Values of a setting that the paper does not state."""
+    """Values of a setting, and what changes together with it."""
 
     values: Values
     name: Text | None = absent(
-        "What a reader calls it; by itself the last word of the key."
+        "What a reader calls a setting that the paper does not state; of an estimator "
+        "by itself the last word of the key."
     )
     unit: Text = "1"
+    together: dict[str, list[Any]] | None = absent(
+        "Other keys that change with it: one value for each of its own."
+    )
+
+    @model_validator(mode="after")
+    def _one_each(self):
+        for key, values in (self.together or {}).items():
+            if len(values) != len(self.values):
+                raise PydanticCustomError(
+                    "together",
+                    "{key} has {count} values, {expected} expected: one for each value",
+                    {
+                        "key": f"together.{key}",
+                        "count": len(values),
+                        "expected": len(self.values),
+                    },
+                )
+        return self
+
+
+class Sweep(Settings):
+    """The sweep of a variant."""
+
+    sweep: dict[str, Values | Swept]
 
 
 def _keys(sweep: dict) -> dict:
@@ -86,24 +121,63 @@ def with_sweeps(estimators: Mapping) -> dict:
 
 def _swept(name: str, recipe: Mapping) -> Iterator[tuple[str, dict]]:
     """Estimators of a sweep; what has the wrong type is left to the typed section."""
-    for key, swept in recipe["sweep"].items():
+    for key, swept, value, made in _made(recipe):
+        last = key.rpartition(".")[2]
+        made["setting"] = _setting(swept, value, name, last.replace("_", " "))
+        yield f"{name}_{last}_{_in_a_name(value)}", made
+
+
+def swept_variants(
+    example: str, variant: str, overrides: Mapping
+) -> Iterator[tuple[str, dict]]:
+    """Names and overrides of the variants that a sweep makes; or of the one given.
+
+    A sweep with a `name` is of a setting that the paper leaves open.
+
+    ConfigError if `sweep` is no such section.
+
+    >>> noisy = {"sweep": {"simulate.sensor.noise.q": [1e-3, 1e-2]}}
+    >>> [name for name, _ in swept_variants("cart", "noisy", noisy)]
+    ['noisy_1e_3', 'noisy_1e_2']
+    """
+    if not isinstance(overrides, Mapping) or "sweep" not in overrides:
+        yield variant, overrides
+        return
+    where = f"example {example}, variant {variant}"
+    checked = complete({"sweep": overrides["sweep"]}, Sweep, where)
+    for _, swept, value, made in _made({**overrides, **checked}):
+        if swept.get("name"):
+            made["setting"] = _setting(swept, value, example)
+        yield f"{variant}_{_in_a_name(value)}", made
+
+
+def _made(content: Mapping) -> Iterator[tuple[str, Mapping, float, dict]]:
+    """(key, its section, value, content with it) of each value of a sweep."""
+    for key, swept in content["sweep"].items():
         swept = swept if isinstance(swept, Mapping) else {"values": swept}
-        values = swept.get("values")
-        *path, last = key.split(".")
-        for value in values if isinstance(values, list) else ():
-            made = copy.deepcopy({k: v for k, v in recipe.items() if k != "sweep"})
-            part = made
-            for step in path:
-                part[step] = dict(part.get(step) or {})
-                part = part[step]
-            part[last] = value
-            made["setting"] = {
-                "name": swept.get("name") or last.replace("_", " "),
-                "value": value,
-                "unit": swept.get("unit") or "1",
-                "of": name,
-            }
-            yield f"{name}_{last}_{_in_a_name(value)}", made
+        values, together = swept.get("values"), swept.get("together") or {}
+        for i, value in enumerate(values if isinstance(values, list) else ()):
+            made = {k: v for k, v in content.items() if k != "sweep"}
+            made = _with(made, key, value)
+            for other, others in together.items():
+                made = _with(made, other, others[i])
+            yield key, swept, value, made
+
+
+def _with(content: Mapping, key: str, value) -> dict:
+    """A copy of `content` with a value under a key such as ``identify.threshold``."""
+    made = part = copy.deepcopy(dict(content))
+    *path, last = key.split(".")
+    for step in path:
+        part[step] = dict(part.get(step) or {})
+        part = part[step]
+    part[last] = value
+    return made
+
+
+def _setting(swept: Mapping, value, of: str, name: str = "") -> dict:
+    about = {"name": swept.get("name") or name, "value": value}
+    return about | {"unit": swept.get("unit") or "1", "of": of}
 
 
 def _in_a_name(value) -> str:

@@ -5,7 +5,6 @@ complete on disk, ends in a checksum without which it is not read, and equal con
 gives equal bytes: no time stamp, host or version is stored.
 """
 
-import csv
 import errno
 import glob
 import math
@@ -469,12 +468,8 @@ def load_bytes(path: str | Path) -> bytes:
     return Path(path).read_bytes()
 
 
-def job_seconds(path: str | Path, column: str = "s") -> float:
-    """Time of a job, s, from its benchmark file as Snakemake writes it.
-
-    That of the clock, or the `cpu_time`, which jobs of a moment do not have.
-    """
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
-    times = [row["s"] if row[column] == "NA" else row[column] for row in rows]
-    return sum(map(float, times))
+def job_usage(path: str | Path) -> dict[str, float]:
+    """What a job used, as :func:`leastaction.core.progress.write_usage` has it."""
+    names, values = Path(path).read_text("utf-8").splitlines()
+    numbers = map(float, values.split("\t"))
+    return dict(zip(names.split("\t"), numbers, strict=True))

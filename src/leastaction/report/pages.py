@@ -355,7 +355,7 @@ def beyond_document(sections: Sequence[Mapping]) -> str:
     parts = [
         f"# {BEYOND_TITLE}",
         "Made by the workflow (`snakemake docs/beyond.md`), not by hand; "
-        "`results/beyond.html` shows the same with figures.",
+        "`results/beyond.html` has the figures and every row.",
         BEYOND_INTRODUCTION,
     ]
     for one in sections:
@@ -364,12 +364,12 @@ def beyond_document(sections: Sequence[Mapping]) -> str:
             told = typeset(f"{study['question']} {study['finding']}".strip())
             parts.append(f"{told} (`results/studies/{name}.svg`)")
         if one["rows"]:
-            table = pd.DataFrame(one["rows"]).map(typeset)
-            again = table["quantity"] == table["quantity"].shift()
-            table["quantity"] = table["quantity"].mask(again, "")
-            parts += [
+            parts.append(
                 f"{one['kept']} of {len(one['rows'])} rows keep their limit; examples "
-                f"in `config/examples/{one['folder']}`.",
-                markdown(table).strip(),
-            ]
+                f"in `config/examples/{one['folder']}`."
+            )
+        missed = [row for row in one["rows"] if row["verdict"] == MISSES]
+        if missed:
+            shown = pd.DataFrame(missed).drop(columns="verdict").map(typeset)
+            parts += ["These do not:", markdown(shown).strip()]
     return "\n\n".join(parts) + "\n"
