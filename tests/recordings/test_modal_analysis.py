@@ -76,3 +76,19 @@ def test_a_constant_column_is_no_output():
     y = np.hstack([outputs(), np.ones((9000, 1))])
     with pytest.raises(la.RecordingError, match="column of 'd' is constant"):
         la.modes(table(y, "abcd"), time="t")
+
+
+def test_matlab_files_are_tables(tmp_path):
+    from scipy.io import savemat
+
+    y = outputs(5)
+    savemat(tmp_path / "tower.mat", {"acc": y, "fs": 1 / DT, "note": "roof"})
+    read = la.modes(tmp_path / "tower.mat", time={"rate": 1 / DT})
+    assert list(read.dataset["channel"].values) == ["acc1", "acc2", "acc3"]
+    assert_allclose(read.mac(la.modes(table(y, "abc"), time="t")), np.eye(3), atol=0.1)
+
+
+def test_a_damaged_matlab_file_is_refused(tmp_path):
+    (tmp_path / "tower.mat").write_bytes(b"MATLAB 7.3" + bytes(600))
+    with pytest.raises(la.RecordingError, match="option -v7"):
+        la.modes(tmp_path / "tower.mat", time={"rate": 50})
