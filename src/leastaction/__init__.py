@@ -16,6 +16,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 _PUBLIC = {
     "learn": "recordings.learn:learn",
     "modes": "recordings.modal_analysis:modes",
+    "calibrate": "recordings.thermal_calibration:calibrate",
     "Law": "recordings.law:Law",
     "describe": "recordings.describe:describe",
     "RecordingError": "recordings.error:RecordingError",

@@ -47,7 +47,10 @@ def parser() -> argparse.ArgumentParser:
     modes = commands.add_parser(
         "modes", help="write modes.md, figures and modes.csv of a randomly shaken table"
     )
-    for one in (describe, learn, modes):
+    calibrate = commands.add_parser(
+        "calibrate", help="stiffness and sensor of a trapped particle from its spectrum"
+    )
+    for one in (describe, learn, modes, calibrate):
         one.add_argument("table", nargs="+", help="CSV, white space or NetCDF")
         one.add_argument("--separator", help="between columns, if it is not found")
         one.add_argument(
@@ -59,6 +62,7 @@ def parser() -> argparse.ArgumentParser:
     _add_columns(learn.add_argument)
     _add_analysis(learn.add_argument)
     _add_modes(modes.add_argument)
+    _add_calibration(calibrate.add_argument)
     return program
 
 
@@ -151,11 +155,40 @@ def _add_modes(add: Callable) -> None:
     add("--out", type=Path, default=Path("modes"), metavar="FOLDER", help="modes/")
 
 
+def _add_calibration(add: Callable) -> None:
+    """Options of a thermal calibration."""
+    _add_clock(add)
+    add("--sensor", metavar="NAME[:COLUMN]:UNIT", help="of the position, such as z:V")
+    for name, example in (
+        ("temperature", "293 K"),
+        ("mass", "3e-18 kg"),
+        ("drag", "9.4e-9 kg/s"),
+        ("radius", "0.5 um"),
+        ("viscosity", "1.0e-3 Pa*s"),
+        ("density", "2000 kg/m^3"),
+    ):
+        add(f"--{name}", metavar="'NUMBER UNIT'", help=f"such as '{example}'")
+    add(
+        "--band",
+        action="append",
+        metavar="LOW:HIGH",
+        help="frequencies to trust, Hz; may be repeated",
+    )
+    add("--title", default="", help="heading")
+    add("--out", type=Path, default=Path("calibration.md"), metavar="FILE")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 1 after one message if the data cannot be used."""
     options = parser().parse_args(arguments)
     sys.stdout.reconfigure(encoding="utf-8")  # laws have letters that ASCII lacks
-    commands = {"demo": _demo, "describe": _describe, "learn": _learn, "modes": _modes}
+    commands = {
+        "demo": _demo,
+        "describe": _describe,
+        "learn": _learn,
+        "modes": _modes,
+        "calibrate": _calibrate,
+    }
     command = commands[options.command]
     try:
         from leastaction.recordings.command_line import in_shell_words
@@ -269,6 +302,26 @@ def _modes(options) -> None:
     print(found)
     made = ["modes.md", "modes.csv", *(f"{name}.png" for name in found.figures)]
     print(f"Written to {options.out}/: {', '.join(made)}", file=sys.stderr)
+
+
+def _calibrate(options) -> None:
+    from leastaction.core.files import save_text
+    from leastaction.recordings.command_line import bands_of_options, columns_of_options
+    from leastaction.recordings.thermal_calibration import KNOWN, calibrate
+
+    found = calibrate(
+        options.table,
+        time=_time(options),
+        sensor=columns_of_options("sensor", [options.sensor] * bool(options.sensor)),
+        trajectory=options.trajectory,
+        band=bands_of_options(options.band),
+        title=options.title or Path(options.table[0]).stem.replace("$", ""),
+        **{name: getattr(options, name) for name in KNOWN},
+        **_reading(options),
+        **({} if options.gap is None else {"gap": options.gap}),
+    )
+    save_text(found.to_markdown(), options.out)
+    print(found)
 
 
 def _reading(options) -> dict:

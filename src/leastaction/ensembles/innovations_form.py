@@ -342,4 +342,6 @@ def _normalised(shape: np.ndarray, scale, covariance: np.ndarray):
         np.sqrt(np.maximum(np.einsum("ia,ab,ib->i", s, covariance, s), 0.0))
         for s in (slopes.real, slopes.imag)
     ]
-    return unit, np.reshape(parts, (2, width))
+    std = np.reshape(parts, (2, width))
+    std[:, largest] = 0.0
+    return unit, std

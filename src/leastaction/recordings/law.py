@@ -490,6 +490,13 @@ def _modes(found: xr.Dataset | None) -> list[str]:
     """Table of natural frequencies, damping ratios and mode shapes."""
     if found is None:
         return ["The law has no stable equilibrium near the mean, hence no modes."]
+    if not found.sizes["mode"]:
+        return [
+            "## Modes",
+            "The motion is overdamped: it has no natural frequency. If it moves as "
+            "γ q̇ + κ q = ξ, its inertia is not seen; `leastaction calibrate` gives the "
+            "corner frequency κ/2πγ with its interval.",
+        ]
     lines = [
         "## Modes",
         "Small free vibrations about the equilibrium, without dry friction:",

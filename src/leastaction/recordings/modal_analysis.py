@@ -6,6 +6,7 @@ set-ups of sensors, and what a modal analyst looks at.
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,12 @@ from leastaction.recordings.columns import column, time_factor, unit_of_heading
 from leastaction.recordings.configuration import Import
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.learn import tables_of
-from leastaction.recordings.splitting import fill_inputs, read_trajectories, resample
+from leastaction.recordings.splitting import (
+    Trajectory,
+    fill_inputs,
+    read_trajectories,
+    resample,
+)
 from leastaction.recordings.tables import open_table
 
 if TYPE_CHECKING:
@@ -234,6 +240,21 @@ def modes(
     W. E. Larimore, Canonical variate analysis in identification, filtering, and
     adaptive control, Proc. 29th CDC (1990) 596; L. Ljung, System Identification (1999).
     """
+    values, dt, columns = series_of(data, time, sensors, trajectory, reading)
+    try:
+        dataset = output_modes(values, dt, list(columns), band)
+    except ValueError as error:
+        raise RecordingError(str(error)) from None
+    return Modes(dataset, title, geometry)
+
+
+def series_of(
+    data, time, sensors: Mapping | None, trajectory, reading: Mapping
+) -> tuple[list[np.ndarray], float, dict]:
+    """Stretches (time, column) of a table, seconds between samples, columns by name.
+
+    Arguments and errors as of :func:`modes`.
+    """
     files, frames, found, arrays = tables_of(data, time, trajectory)
     given = {**reading, "files": files, **found, "coordinates": {"any": {"unit": "1"}}}
     if isinstance(given["time"], str):
@@ -253,6 +274,7 @@ def modes(
         settings["files"], settings, list(columns.values()), factor
     )
     fill_inputs(read)
+    read.done = _uncut(read.done)
     values, _, clock = resample(read.done, len(columns))
     for name, one in zip(columns, np.concatenate(values).T, strict=True):
         if np.ptp(one) <= ROUNDING * np.abs(one).max():
@@ -260,11 +282,23 @@ def modes(
                 f"the column of {name!r} is constant; expected the output of a sensor. "
                 "Name the columns that are such as sensors"
             )
-    try:
-        dataset = output_modes(values, clock.step, list(columns), band)
-    except ValueError as error:
-        raise RecordingError(str(error)) from None
-    return Modes(dataset, title, geometry)
+    return values, clock.step, columns
+
+
+def _uncut(parts: Sequence[Trajectory]) -> list[Trajectory]:
+    """Trajectories in one piece that were cut for their length."""
+    joined: list[Trajectory] = []
+    for part in parts:
+        if joined and joined[-1].label == part.label:
+            last = joined[-1]
+            step = part.time[0] - last.time[-1]
+            if 0 < step < 1.5 * np.median(np.diff(last.time)):
+                time = np.concatenate([last.time, part.time])
+                values = np.concatenate([last.values, part.values])
+                joined[-1] = replace(last, time=time, values=values)
+                continue
+        joined.append(part)
+    return joined
 
 
 def modes_of_observations(observations: xr.Dataset) -> xr.Dataset | None:
