@@ -15,6 +15,8 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 # Where each public name is; nothing is imported before it is used.
 _PUBLIC = {
     "learn": "recordings.learn:learn",
+    "modes": "recordings.modal_analysis:modes",
+    "calibrate": "recordings.thermal_calibration:calibrate",
     "Law": "recordings.law:Law",
     "describe": "recordings.describe:describe",
     "RecordingError": "recordings.error:RecordingError",

@@ -44,7 +44,13 @@ def parser() -> argparse.ArgumentParser:
     learn = commands.add_parser(
         "learn", help="write law.md, figures and model.nc of a table"
     )
-    for one in (describe, learn):
+    modes = commands.add_parser(
+        "modes", help="write modes.md, figures and modes.csv of a randomly shaken table"
+    )
+    calibrate = commands.add_parser(
+        "calibrate", help="stiffness and sensor of a trapped particle from its spectrum"
+    )
+    for one in (describe, learn, modes, calibrate):
         one.add_argument("table", nargs="+", help="CSV, white space or NetCDF")
         one.add_argument("--separator", help="between columns, if it is not found")
         one.add_argument(
@@ -55,15 +61,14 @@ def parser() -> argparse.ArgumentParser:
         )
     _add_columns(learn.add_argument)
     _add_analysis(learn.add_argument)
+    _add_modes(modes.add_argument)
+    _add_calibration(calibrate.add_argument)
     return program
 
 
 def _add_columns(add: Callable) -> None:
     """Options that say what the columns of a table are."""
-    add("--time", metavar="NAME[:UNIT]", help="column of the time; s if no unit")
-    add("--rate", type=float, metavar="HZ", help="samples per second, without --time")
-    add("--trajectory", metavar="NAME", help="column that tells trajectories apart")
-    add("--gap", type=float, metavar="STEPS", help="of time, that begin a trajectory")
+    _add_clock(add)
     for name, example in (
         ("coordinate", "theta:deg, or theta='atan2(x - x0, y0 - y)'"),
         ("velocity", "theta:gyro:deg/s"),
@@ -86,6 +91,14 @@ def _add_columns(add: Callable) -> None:
         metavar="NAME",
         help="in an expression, the centre of a circle: such as x0; may be repeated",
     )
+
+
+def _add_clock(add: Callable) -> None:
+    """Options that say when samples were taken."""
+    add("--time", metavar="NAME[:UNIT]", help="column of the time; s if no unit")
+    add("--rate", type=float, metavar="HZ", help="samples per second, without --time")
+    add("--trajectory", metavar="NAME", help="column that tells trajectories apart")
+    add("--gap", type=float, metavar="STEPS", help="of time, that begin a trajectory")
 
 
 def _add_analysis(add: Callable) -> None:
@@ -115,11 +128,68 @@ def _add_analysis(add: Callable) -> None:
     add("--quiet", action="store_true", help="no progress bar")
 
 
+def _add_modes(add: Callable) -> None:
+    """Options of an operational modal analysis."""
+    _add_clock(add)
+    add(
+        "--sensor",
+        action="append",
+        default=[],
+        metavar="NAME[:COLUMN]:UNIT",
+        help="output, such as roof:m/s^2; all columns if there is none",
+    )
+    add("--band", type=float, metavar="HZ", help="highest frequency of interest")
+    add(
+        "--place",
+        action="append",
+        default=[],
+        metavar="NAME=X,Y",
+        help="of a sensor, for the figure of shapes; may be repeated",
+    )
+    add(
+        "--setups",
+        action="store_true",
+        help="each table is a set-up; sensors with the same name did not move",
+    )
+    add("--title", default="", help="heading")
+    add("--out", type=Path, default=Path("modes"), metavar="FOLDER", help="modes/")
+
+
+def _add_calibration(add: Callable) -> None:
+    """Options of a thermal calibration."""
+    _add_clock(add)
+    add("--sensor", metavar="NAME[:COLUMN]:UNIT", help="of the position, such as z:V")
+    for name, example in (
+        ("temperature", "293 K"),
+        ("mass", "3e-18 kg"),
+        ("drag", "9.4e-9 kg/s"),
+        ("radius", "0.5 um"),
+        ("viscosity", "1.0e-3 Pa*s"),
+        ("density", "2000 kg/m^3"),
+    ):
+        add(f"--{name}", metavar="'NUMBER UNIT'", help=f"such as '{example}'")
+    add(
+        "--band",
+        action="append",
+        metavar="LOW:HIGH",
+        help="frequencies to trust, Hz; may be repeated",
+    )
+    add("--title", default="", help="heading")
+    add("--out", type=Path, default=Path("calibration.md"), metavar="FILE")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 1 after one message if the data cannot be used."""
     options = parser().parse_args(arguments)
     sys.stdout.reconfigure(encoding="utf-8")  # laws have letters that ASCII lacks
-    command = {"demo": _demo, "describe": _describe, "learn": _learn}[options.command]
+    commands = {
+        "demo": _demo,
+        "describe": _describe,
+        "learn": _learn,
+        "modes": _modes,
+        "calibrate": _calibrate,
+    }
+    command = commands[options.command]
     try:
         from leastaction.recordings.command_line import in_shell_words
         from leastaction.recordings.error import RecordingError
@@ -196,6 +266,62 @@ def _learn(options) -> None:
     print(law)
     made = ["law.md", *(f"{name}.png" for name in law.figures), "model.nc"]
     print(f"Written to {options.out}/: {', '.join(made)}", file=sys.stderr)
+
+
+def _modes(options) -> None:
+    from leastaction.core.files import save_figure, save_text
+    from leastaction.recordings.command_line import (
+        columns_of_options,
+        places_of_options,
+    )
+    from leastaction.recordings.modal_analysis import modes
+
+    logging.getLogger("matplotlib").setLevel(logging.WARNING)
+    tables = options.table
+    setups = [[table] for table in tables] if options.setups else [tables]
+    first, *others = (
+        modes(
+            setup,
+            time=_time(options),
+            sensors=columns_of_options("sensor", options.sensor),
+            trajectory=options.trajectory,
+            band=options.band,
+            geometry=places_of_options(options.place),
+            title=options.title or Path(tables[0]).stem.replace("$", ""),
+            **_reading(options),
+            **({} if options.gap is None else {"gap": options.gap}),
+        )
+        for setup in setups
+    )
+    found = first.merge(*others) if others else first
+    options.out.mkdir(parents=True, exist_ok=True)
+    save_text(found.to_markdown(), options.out / "modes.md")
+    found.to_csv(options.out / "modes.csv")
+    for name in found.figures:
+        save_figure(found.plot(name), options.out / f"{name}.png")
+    print(found)
+    made = ["modes.md", "modes.csv", *(f"{name}.png" for name in found.figures)]
+    print(f"Written to {options.out}/: {', '.join(made)}", file=sys.stderr)
+
+
+def _calibrate(options) -> None:
+    from leastaction.core.files import save_text
+    from leastaction.recordings.command_line import bands_of_options, columns_of_options
+    from leastaction.recordings.thermal_calibration import KNOWN, calibrate
+
+    found = calibrate(
+        options.table,
+        time=_time(options),
+        sensor=columns_of_options("sensor", [options.sensor] * bool(options.sensor)),
+        trajectory=options.trajectory,
+        band=bands_of_options(options.band),
+        title=options.title or Path(options.table[0]).stem.replace("$", ""),
+        **{name: getattr(options, name) for name in KNOWN},
+        **_reading(options),
+        **({} if options.gap is None else {"gap": options.gap}),
+    )
+    save_text(found.to_markdown(), options.out)
+    print(found)
 
 
 def _reading(options) -> dict:

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from leastaction.ensembles.innovation_tests import largest_line, ljung_box
-from leastaction.ensembles.whittle import BandedStateSpace, _tapered
+from leastaction.ensembles.whittle import BandedStateSpace, tapered
 
 
 def coefficients(rng):
     """Real and imaginary parts as the likelihood of a band has them, of white noise."""
-    found = _tapered(rng.standard_normal((3600, 1)))[1:-1:2]
+    found = tapered(rng.standard_normal((3600, 1)))[1:-1:2]
     return np.concatenate([found.real, found.imag]) * np.sqrt(2)
 
 

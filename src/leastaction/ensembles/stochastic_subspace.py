@@ -18,12 +18,7 @@ import xarray as xr
 from scipy.signal import welch
 
 from leastaction.ensembles.contracts import CONTRACTS
-from leastaction.ensembles.sensor_records import (
-    Channels,
-    Record,
-    records_of,
-    third_differences,
-)
+from leastaction.ensembles.sensor_records import records_of, third_differences
 
 # Lags per main period: the first resolves modes at twelve times the main frequency.
 LAGS_PER_PERIOD = (24, 12, 6)
@@ -48,12 +43,15 @@ def differentiate(
     """
     channels, records, dt = records_of(observations)
     count = observations.sizes["dof"]
-    main = main_frequency(channels, records, dt)
+    order = channels.velocity.any(axis=1) + 2 * channels.acceleration.any(axis=1)
+    series = [record.y for record in records]
+    main = main_frequency(order, series, dt)
     found = []
     for per_period in LAGS_PER_PERIOD:
         stride = max(1, round(2 * np.pi / main / dt / per_period))
+        realised = StochasticRealisation(series, stride, BLOCKS, 2 * count + 1)
         for memories in (0, 1):
-            rates, shapes = realisation(records, stride, dt, 2 * count + memories)
+            rates, shapes = realised.rates(2 * count + memories, stride * dt)
             found.append(modes(rates, shapes, count))
     if count == 1:
         found.append((np.array([main]), np.array([DAMPING_OF_GUESS]), shapes[:, :1].T))
@@ -75,21 +73,24 @@ def differentiate(
     )
 
 
-def main_frequency(channels: Channels, records: Sequence[Record], dt: float) -> float:
+def main_frequency(
+    order: np.ndarray, records: Sequence[np.ndarray], dt: float
+) -> float:
     """Angular frequency of the strongest motion, rad/s.
 
     Where the velocity, or what is next to it without drowning in noise or drift, has
     the maximum of its spectrum: that of displacements where they stand above noise.
+    `order` is 0, 1 or 2 of each channel that is a displacement, a velocity or an
+    acceleration; `records` have the shape (time, channel).
     """
-    order = channels.velocity.any(axis=1) + 2 * channels.acceleration.any(axis=1)
     total = 0.0
-    longest = max(len(r.y) for r in records)
+    longest = max(map(len, records))
     longest = max(16, longest // 4 if len(records) < 8 else longest)
     size = min(SAMPLES_PER_SPECTRUM, longest)
     for record in records:
-        if len(record.y) < size:
+        if len(record) < size:
             continue
-        y = np.nan_to_num(record.y - np.nanmean(record.y, axis=0))
+        y = np.nan_to_num(record - np.nanmean(record, axis=0))
         f, power = welch(y, 1 / dt, nperseg=size, axis=0)
         floor = np.median(power[2 * len(f) // 3 :], axis=0)
         clear = (power[1:] > ABOVE_NOISE * floor) | (order > 0)
@@ -99,20 +100,29 @@ def main_frequency(channels: Channels, records: Sequence[Record], dt: float) -> 
     return 2 * np.pi * float(f[1 + np.argmax(total.sum(axis=1))])
 
 
-def realisation(
-    records: Sequence[Record], stride: int, dt: float, order: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Stochastic subspace identification of a linear law, by canonical correlations.
+class StochasticRealisation:
+    """State-space models of all orders of random outputs, by canonical correlations.
 
-    From correlations of the outputs y, scaled to unit variance, at lags that are
-    multiples of `stride` samples of `dt` seconds: eigenvalues of the transition in
-    continuous time, shape (order,), and their shapes, (channel, order). Source: Van
-    Overschee and De Moor, Subspace identification for linear systems (1996), chapter 3.
+    From the covariances Λ_h = E y_{k+h} y_kᵀ of outputs, scaled to unit variance, at
+    lags h that are multiples of `stride` samples. Source: Van Overschee and De Moor,
+    Subspace identification for linear systems (1996), chapter 3; Larimore, Proc. 29th
+    CDC (1990) 596.
+
+    Parameters
+    ----------
+    series
+        Stretches of outputs, each (time, channel); missing samples are NaN.
+    stride
+        Samples between lags.
+    blocks
+        Lags in the past and in the future.
+    order
+        Largest order that is needed.
 
     Raises
     ------
     ValueError
-        If the longest record is shorter than two main periods.
+        If the longest stretch has too few samples for this order.
 
     Examples
     --------
@@ -123,48 +133,75 @@ def realisation(
     >>> z = np.exp(rate * dt)
     >>> noise = np.random.default_rng(0).standard_normal(50_000)
     >>> _, y = dlsim(dlti([1, 0], [1, -2 * z.real, abs(z) ** 2], dt=dt), noise)
-    >>> record = Record(y, np.zeros((1, 1)), np.zeros(1, dtype=bool))
-    >>> rates, _ = realisation([record], 5, dt, 2)
+    >>> rates, _ = StochasticRealisation([y], 5, 20, 2).rates(2, 5 * dt)
     >>> ratio = -rates.real / np.abs(rates)
     >>> print(np.abs(rates).round(1), np.abs(ratio - 0.05).max() < 0.01)
     [2. 2.] True
     """
-    whole = np.concatenate([r.y for r in records])
-    mean, std = np.nanmean(whole, axis=0), np.nanstd(whole, axis=0)
-    std = np.where(std > 0, std, 1.0)
-    series = [np.nan_to_num((r.y - mean) / std) for r in records]
-    longest = max(map(len, series))
-    blocks = min(BLOCKS, (longest - 1) // (2 * stride))
-    if blocks < order // 2 + 1:
-        raise ValueError(
-            f"the longest stretch has {longest} samples of {dt:g} s, too few for the "
-            "correlations of its motion; expected at least two main periods. Record "
-            "longer"
-        )
-    total = sum(map(len, series))
 
-    def lagged(h: int) -> np.ndarray:
-        return sum(y[h:].T @ y[: max(len(y) - h, 0)] for y in series) / total
+    def __init__(
+        self, series: Sequence[np.ndarray], stride: int, blocks: int, order: int
+    ):
+        whole = np.concatenate(series)
+        mean, std = np.nanmean(whole, axis=0), np.nanstd(whole, axis=0)
+        self.std = np.where(std > 0, std, 1.0)
+        self.width = len(mean)
+        scaled = [np.nan_to_num((y - mean) / self.std) for y in series]
+        longest, total = max(map(len, scaled)), sum(map(len, scaled))
+        blocks = min(blocks, (longest - 1) // (2 * stride))
+        if blocks < order // 2 + 1:
+            raise ValueError(
+                f"the longest stretch has {longest} samples, too few for the "
+                "correlations of its motion; expected at least two main periods. "
+                "Record longer"
+            )
 
-    lags = [lagged(j * stride) for j in range(2 * blocks)]
-    future, past = (
-        np.block(
-            [
-                [lags[a - b] if a >= b else lags[b - a].T for b in order_of]
-                for a in order_of
-            ]
+        def lagged(h: int) -> np.ndarray:
+            return sum(y[h:].T @ y[: max(len(y) - h, 0)] for y in scaled) / total
+
+        self.lags = [lagged(j * stride) for j in range(2 * blocks)]
+        past, future = range(blocks)[::-1], range(blocks)
+        self.root, whitening = _roots(self._covariance(future, future))
+        self.of_past = _roots(self._covariance(past, past))[1]
+        hankel = self._covariance(range(1, blocks + 1), range(0, -blocks, -1))
+        self.left, self.correlations, self.right = np.linalg.svd(
+            whitening @ hankel @ self.of_past
         )
-        for order_of in (range(blocks), range(blocks)[::-1])
-    )
-    hankel = np.block([[lags[1 + a + b] for b in range(blocks)] for a in range(blocks)])
-    root, whitening = _roots(future)
-    left, values, _ = np.linalg.svd(whitening @ hankel @ _roots(past)[1])
-    observability = root @ left[:, :order] * np.sqrt(values[:order])
-    width = len(mean)
-    shift, *_ = np.linalg.lstsq(observability[:-width], observability[width:])
-    values, vectors = np.linalg.eig(shift)
-    rates = np.log(values.astype(complex)) / (stride * dt)
-    return rates, std[:, None] * (observability[:width] @ vectors)
+        self.blocks = blocks
+
+    def _covariance(self, one: Sequence[int], other: Sequence[int]) -> np.ndarray:
+        """Of outputs at the times of `one`, in blocks of rows, and of `other`."""
+        lags = self.lags
+        return np.block(
+            [[lags[a - b] if a >= b else lags[b - a].T for b in other] for a in one]
+        )
+
+    def rates(self, order: int, step: float) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues of the shift of the observability matrix, in continuous time.
+
+        Shape (order,), with `step` seconds between lags, and their shapes at the
+        sensors, (channel, order).
+        """
+        observability = self.root @ self.left[:, :order]
+        observability = observability * np.sqrt(self.correlations[:order])
+        width = self.width
+        shift, *_ = np.linalg.lstsq(observability[:-width], observability[width:])
+        values, vectors = np.linalg.eig(shift)
+        rates = np.log(values.astype(complex)) / step
+        return rates, self.std[:, None] * (observability[:width] @ vectors)
+
+    def innovations_form(self, order: int) -> tuple[np.ndarray, ...]:
+        """A, C and K of x⁺ = A x + K e, y = C x + e, of scaled outputs.
+
+        The state is what the past says of the future, so that regressions on it give
+        the three (Larimore 1990, section 4).
+        """
+        before = range(0, -self.blocks, -1)
+        state = self.right[:order] @ self.of_past
+        A = state @ self._covariance([1 + b for b in before], before) @ state.T
+        C = self._covariance([1], before) @ state.T
+        seen = state @ self._covariance([1 + b for b in before], [1]) - A @ C.T
+        return A, C, np.linalg.solve(self.lags[0] - C @ C.T, seen.T).T
 
 
 def _roots(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

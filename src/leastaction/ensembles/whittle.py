@@ -71,7 +71,7 @@ class BandedStateSpace(StateSpace):
                 f"{LEAST_COEFFICIENTS}. Widen them, or record longer"
             )
         y = np.nan_to_num(record.y - np.nanmean(record.y, axis=0))
-        return places, _tapered(y)[places]
+        return places, tapered(y)[places]
 
     def innovations(self, structure: Structure, theta: np.ndarray, order: int = 2):
         """As of a filter: real parts of all coefficients, then imaginary ones."""
@@ -97,8 +97,8 @@ class BandedStateSpace(StateSpace):
             drive, offset = self.forced(found, number)
             miss = coefficients.copy()
             if len(drive) > 1:
-                pushed = _tapered(np.vstack([drive, drive[-1:]]))[places]
-                seen = _tapered(np.resize(offset, (count, offset.shape[1])))[places]
+                pushed = tapered(np.vstack([drive, drive[-1:]]))[places]
+                seen = tapered(np.resize(offset, (count, offset.shape[1])))[places]
                 miss -= (transfer @ pushed[:, :, None])[:, :, 0] + seen
             return _sequential(miss, spectrum)
 
@@ -110,7 +110,7 @@ def _taper(count: int) -> np.ndarray:
     return hann(count, sym=False)
 
 
-def _tapered(y: np.ndarray) -> np.ndarray:
+def tapered(y: np.ndarray) -> np.ndarray:
     """Fourier coefficients under Hann's taper, of the variance of the density."""
     taper = _taper(len(y))
     return np.fft.rfft(taper[:, None] * y, axis=0) / np.sqrt(np.sum(taper**2))

@@ -270,7 +270,8 @@ def _refuse_sampling(where, own, raw, clock, found, least, random, accepted):
                 "a few in a main period, or they are mostly noise",
                 "8 samples per period at least, correlated by 0.7, better 50",
                 "Sample faster, or use a better sensor; if the motion is no "
-                "oscillation, write `accept: [sampling]`",
+                "oscillation, write `accept: [sampling]`; of an overdamped particle "
+                "`leastaction calibrate` gives the corner frequency",
             )
     if per_period < LEAST_PER_PERIOD and "sampling" not in accepted:
         raise RecordingError(

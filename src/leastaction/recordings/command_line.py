@@ -101,6 +101,43 @@ def columns_of_options(
     return entries or None
 
 
+def places_of_options(texts: Sequence[str]) -> dict[str, list[float]]:
+    """Geometry of sensors; RecordingError if a place has no numbers.
+
+    >>> places_of_options(["roof=0,6"])
+    {'roof': [0.0, 6.0]}
+    """
+    found = {}
+    for text in texts:
+        name, _, numbers = text.partition("=")
+        try:
+            found[name] = [float(number) for number in numbers.split(",")]
+        except ValueError:
+            found[name] = []
+        if len(found[name]) not in (2, 3):
+            raise RecordingError(
+                f"--place {text!r} has no place; write NAME=X,Y, such as roof=0,6"
+            )
+    return found
+
+
+def bands_of_options(texts: Sequence[str] | None) -> list[list[float]] | None:
+    """Pairs of frequencies, Hz; RecordingError if a text is none.
+
+    >>> bands_of_options(["36e3:45e3", "46e3:54e3"])
+    [[36000.0, 45000.0], [46000.0, 54000.0]]
+    """
+    try:
+        pairs = [[float(x) for x in text.split(":")] for text in texts or ()]
+    except ValueError:
+        pairs = [[]]
+    if any(len(pair) != 2 for pair in pairs):
+        raise RecordingError(
+            f"--band {' '.join(texts)!r} is no band; write LOW:HIGH in Hz"
+        )
+    return pairs or None
+
+
 def _unit(option: str, text: str) -> dict:
     """Unit, and what stands behind it."""
     unit, *more = text.split(",")

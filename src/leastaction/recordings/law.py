@@ -18,6 +18,7 @@ from leastaction.core.system import System
 from leastaction.recordings.conserved import conserved
 from leastaction.recordings.excitation import UNRECORDED
 from leastaction.recordings.inputs import OPPOSED
+from leastaction.recordings.modal_analysis import modes_of_observations, modes_table
 from leastaction.recordings.physical_parameters import physical_parameters
 from leastaction.recordings.remarks import (
     force_errors,
@@ -29,6 +30,7 @@ from leastaction.recordings.shaken_remarks import (
     doubts,
     is_astray,
     of_inputs,
+    of_modes,
     random_force,
     sensor_noise,
 )
@@ -147,7 +149,8 @@ class Law(IdentifiedModel):
         told = [t for s in stages for t in json.loads(s.attrs.get("warnings", "[]"))]
         texts = [*dict.fromkeys(told), *self.reservations]
         if self.rollout is None:
-            return texts + of_inputs(self.dataset, self.observations)
+            texts += of_inputs(self.dataset, self.observations)
+            return texts + of_modes(self.dataset, self.sensed_modes, self.modes)
         return [*texts, *remarks(self.model, self.observations)]
 
     @property
@@ -314,6 +317,16 @@ class Law(IdentifiedModel):
 
         return modes(self.dataset) if self.rollout is None else None
 
+    @cached_property
+    def sensed_modes(self) -> xr.Dataset | None:
+        """Modes of the sensors of a randomly excited motion, without a law.
+
+        See :func:`leastaction.modes`; None of any other motion, and of too short a one.
+        """
+        if self.rollout is not None:
+            return None
+        return modes_of_observations(self.observations)
+
     @property
     def figures(self) -> tuple[str, ...]:
         """Names of its figures."""
@@ -357,6 +370,9 @@ class Law(IdentifiedModel):
         parts += [f"- {text}" for text in self.reservations]
         if self.verdict != NONE:
             parts += self._described()
+        elif self.rollout is None and self.sensed_modes is not None:
+            about = "What the sensors show without a law:"
+            parts += ["## Modes", about, "\n".join(modes_table(self.sensed_modes))]
         if self.rollout is not None:
             parts += ["## What it predicts", *_validation(self.rollout)]
         parts += ["## What to know about these data"]
@@ -480,6 +496,13 @@ def _modes(found: xr.Dataset | None) -> list[str]:
     """Table of natural frequencies, damping ratios and mode shapes."""
     if found is None:
         return ["The law has no stable equilibrium near the mean, hence no modes."]
+    if not found.sizes["mode"]:
+        return [
+            "## Modes",
+            "The motion is overdamped: it has no natural frequency. If it moves as "
+            "γ q̇ + κ q = ξ, its inertia is not seen; `leastaction calibrate` gives the "
+            "corner frequency κ/2πγ with its interval.",
+        ]
     lines = [
         "## Modes",
         "Small free vibrations about the equilibrium, without dry friction:",

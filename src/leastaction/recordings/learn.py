@@ -149,7 +149,12 @@ def learn(
     with progress_bar(5, progress) as advance:
         advance("import")
         observations = import_recording(import_settings(example))
-        model = estimator.dataset(observations, example["library"], advance)
+        try:
+            model = estimator.dataset(observations, example["library"], advance)
+        except ValueError as error:
+            if excitation != "random":
+                raise
+            raise RecordingError(f"{error}. {_seen(observations)}") from None
         predicted = None
         if excitation != "random":
             advance("predict")
@@ -157,6 +162,27 @@ def learn(
             predicted = predict(observations, model, example["validate"])
     seconds = process_time() - begun
     return Law(model, observations, predicted, title, seconds, source)
+
+
+def _seen(observations) -> str:
+    """What the sensors show of a motion that has no law."""
+    from leastaction.recordings.modal_analysis import modes_of_observations
+
+    found = modes_of_observations(observations)
+    if found is None or not (found["kind"] == "mode").any():
+        return "The sensors show no mode of a structure"
+    listed = ", ".join(
+        f"{f:.4g} Hz ({100 * ratio:.2g} %)"
+        for f, ratio, kind in zip(
+            *(found[n].values for n in ("frequency", "damping_ratio", "kind")),
+            strict=True,
+        )
+        if kind == "mode"
+    )
+    return (
+        f"Without a law the sensors show modes at {listed}; `leastaction modes`, or "
+        "leastaction.modes(...), writes them with shapes and intervals"
+    )
 
 
 def described(
@@ -169,7 +195,7 @@ def described(
     """
     if "files" in reading:
         raise RecordingError("files are the data: give their paths first, in a list")
-    files, frames, found, units = _tables(data, time, trajectory)
+    files, frames, found, units = tables_of(data, time, trajectory)
     if coordinates is None:
         coordinates = _by_name(units, columns)
     elif not isinstance(coordinates, Mapping):
@@ -197,7 +223,7 @@ def _several(value) -> list:
     return [value] if alone else list(value)
 
 
-def _tables(data, time, trajectory) -> tuple[list[str], list, dict, dict]:
+def tables_of(data, time, trajectory) -> tuple[list[str], list, dict, dict]:
     """Files, frames, the keys `time` and `trajectory` of `import`, units of arrays."""
     import xarray as xr
 

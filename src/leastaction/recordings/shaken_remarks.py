@@ -6,6 +6,7 @@ import xarray as xr
 from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.model import rounded
 from leastaction.ensembles.innovations_estimate import LEAST_P_VALUE
+from leastaction.ensembles.output_modes import STRUCTURAL
 from leastaction.ensembles.sensor_records import stated, stated_lags
 from leastaction.recordings.inputs import GAIN, UNKNOWN
 from leastaction.recordings.remarks import FOUND_OF_INPUTS, lagging
@@ -144,6 +145,25 @@ def of_inputs(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
             f"{FOUND_OF_INPUTS[GAIN]} of the input of {name} is {number} ± {width}"
         )
     return texts
+
+
+def of_modes(
+    model: xr.Dataset, seen: xr.Dataset | None, known: xr.Dataset | None
+) -> list[str]:
+    """Modes that sensors show, and a law with too few coordinates lacks."""
+    if seen is None or known is None:
+        return []
+    found = seen["frequency"].values[seen["kind"].values == STRUCTURAL]
+    own = known["frequency"].values
+    if len(found) <= len(own):
+        return []
+    nearest = [int(np.argmin(np.abs(found - f))) for f in own]
+    other = ", ".join(f"{f:.4g}" for f in np.delete(found, nearest))
+    return [
+        f"the sensors show {len(found)} modes, the law has {len(own)}: it lacks those "
+        f"at {other} Hz. Add coordinates, or choose a `band`; in a nonlinear motion "
+        "they may be overtones"
+    ]
 
 
 def random_force(model: xr.Dataset) -> str:

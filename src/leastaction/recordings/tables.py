@@ -175,7 +175,7 @@ class Table:
 
 
 def open_table(source, settings: Mapping) -> Table:
-    """Table of a file (text, workbook or NetCDF) or of a :class:`pandas.DataFrame`.
+    """Table of a file (text, workbook, NetCDF, MATLAB, UFF) or of a data frame.
 
     Settings are those of `import`: `format`, `separator`, `columns` (names, if the file
     has none), `skip_lines`.
@@ -211,7 +211,61 @@ def open_table(source, settings: Mapping) -> Table:
         return _netcdf_table(path)
     if kind == "auto" and path.suffix in (".xlsx", ".xlsm"):
         return _workbook(path, settings)
+    if kind == "auto" and path.suffix in (".mat", ".uff", ".unv"):
+        return _foreign_table(path, settings)
     return _text_table(path, settings)
+
+
+def _foreign_table(path: Path, settings: Mapping) -> Table:
+    """Arrays of a MATLAB file, or time series of a universal file (type 58)."""
+    import pandas as pd
+
+    try:
+        columns = _matlab(path) if path.suffix == ".mat" else _universal(path)
+        frame = pd.DataFrame(columns)
+    except Exception as error:
+        raise RecordingError(
+            str(path),
+            f"it is not read ({str(error)[:200]})",
+            "arrays of equal length, or time series with one clock",
+            "Save it as text; of MATLAB with the option -v7, of UFF install pyuff",
+        ) from None
+    return _frame_table(frame, settings, str(path))
+
+
+def _matlab(path: Path) -> dict[str, np.ndarray]:
+    """Vectors by name, columns of matrices as name1, name2, ...; numbers alone."""
+    from scipy.io import loadmat
+
+    found = {}
+    for name, value in loadmat(path, mat_dtype=True).items():
+        if name.startswith("__") or value.dtype.kind != "f" or value.ndim != 2:
+            continue
+        if min(value.shape) == 1:
+            value = value.reshape(-1, 1)
+        elif value.shape[0] < value.shape[1]:
+            value = value.T
+        several = value.shape[1] > 1
+        for i, column in enumerate(value.T):
+            found[f"{name}{i + 1}" if several else name] = column
+    longest = max((len(x) for x in found.values()), default=0)
+    return {n: x for n, x in found.items() if len(x) == longest > 1}
+
+
+def _universal(path: Path) -> dict[str, np.ndarray]:
+    """Time series by the names of their sensors, and their time."""
+    import pyuff
+
+    found = {}
+    for part in np.atleast_1d(pyuff.UFF(str(path)).read_sets()):
+        if part["type"] != 58 or part["func_type"] != 1:
+            continue
+        name = str(part.get("id1") or "").strip()
+        place = f"{part['rsp_node']}:{part['rsp_dir']}"
+        name = place if name in ("", "NONE", *found) else name
+        found.setdefault("time", np.asarray(part["x"]))
+        found[name] = np.real(part["data"])
+    return found
 
 
 def _frame_table(frame, settings: Mapping, path: str = "the table") -> Table:

@@ -1,0 +1,310 @@
+"""Modes of random outputs without a law: which there are, and how well each is known.
+
+Models of all orders come from one realisation of the covariances
+(:mod:`~leastaction.ensembles.stochastic_subspace`); the likelihood with Schwarz's
+penalty chooses the order, so that a mode is one that the record pays for, and its
+maximum (:mod:`~leastaction.ensembles.innovations_form`) gives frequencies, damping
+ratios and shapes with errors. A pair of poles is a mode of a structure if it rings,
+and if models of higher order have it, too; a line of constant amplitude is a tone.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from scipy.signal import csd, resample
+
+from leastaction.core.estimate import NORMAL_QUANTILE
+from leastaction.ensembles.innovations_form import (
+    Mode,
+    criterion,
+    diagonal,
+    fit,
+    modes_of,
+    transforms,
+)
+from leastaction.ensembles.stochastic_subspace import (
+    LAGS_PER_PERIOD,
+    StochasticRealisation,
+    main_frequency,
+)
+
+# Rows of the covariance of the past: of few channels more lags are taken.
+ROWS, FEWEST_BLOCKS, MOST_BLOCKS = 240, 10, 60
+MOST_STATES = 60
+# Samples per parameter of the largest model.
+SAMPLES_PER_PARAMETER = 10
+# Orders beyond the best one that are looked at before the search ends.
+PATIENCE = 5
+# A mode rings: its amplitude falls by less than e in a period, ζ < 1/2π.
+LARGEST_DAMPING_RATIO = 1 / (2 * np.pi)
+# Models of higher order that must have a mode, within so many standard errors, and the
+# scatter of a realisation over that of the likelihood.
+CONFIRMING, WITHIN = 2, 5.0
+# Excess kurtosis that one of a thousand random vibrations is below, which last for so
+# many times 1/ζω (2000 simulated ones each); a tone has −3/2. One of less than two
+# times 1/ζω is hardly less even than a tone: the limit is between their medians. What
+# decays by less than a fifth over the whole record is a tone as far as that can say.
+DECAYS = 2.0, 4.0, 8.0, 16.0, 32.0, 64.0
+EVENNESS = -1.49, -1.43, -1.26, -1.10, -0.88, -0.73
+EVENNESS_OF_SHORT, STEADY = -1.3, 0.2
+# Half of the band of that: twice the width of the resonance, or this many 1/T.
+BAND, NARROWEST = 2.0, 2.0
+# Models are of frequencies up to this multiple of the highest one that is asked for: a
+# spectrum that is cut off there has a kink.
+EDGE = 1.25
+# Frequencies, in 1/T, on each side of a tone that it leaks into.
+LEAKS = 4.0
+# Frequencies of the spectrum that is drawn.
+LINES = 600
+STRUCTURAL, TONE, BACKGROUND, UNCONFIRMED = "mode", "tone", "background", "unconfirmed"
+
+
+class Series(NamedTuple):
+    """Outputs of unit variance, (time, channel) by stretch, and what was taken off."""
+
+    stretches: list[np.ndarray]
+    scale: np.ndarray
+    dt: float
+
+
+def output_modes(
+    stretches: Sequence[np.ndarray],
+    dt: float,
+    channels: Sequence[str],
+    highest: float | None = None,
+    order: Sequence[int] | None = None,
+) -> xr.Dataset:
+    """Natural frequencies, damping ratios and complex shapes of random outputs.
+
+    Parameters
+    ----------
+    stretches
+        Outputs without gaps, each (time, channel), in any units.
+    dt
+        Seconds between samples.
+    channels
+        Names of the outputs.
+    highest
+        Frequency, Hz, up to which modes are looked for; twelve times that of the
+        strongest motion if None, or half the rate of the samples.
+    order
+        0, 1 or 2 of each channel that is a displacement, a velocity, an acceleration;
+        accelerations if None.
+
+    Returns
+    -------
+    xr.Dataset
+        Over `mode`: `frequency` (Hz), `damping_ratio`, `_std`, `_low` and `_high` of
+        their 95 % intervals, `shape_real`, `shape_imaginary` and `_std` over (mode,
+        channel), `phase_collinearity`, and the `kind`: ``mode``; ``tone``, a line of
+        constant amplitude; ``background``, what does not ring; ``unconfirmed``, what
+        models of higher order lack. For a stabilisation diagram over `pole`:
+        `pole_order`, `pole_frequency`, `pole_damping_ratio`, and over `line` the
+        largest singular value of the spectral density of outputs of unit variance.
+
+    Raises
+    ------
+    ValueError
+        If no stretch has two periods of the motion.
+
+    Examples
+    --------
+    >>> from scipy.signal import lfilter
+    >>> dt, rate = 0.05, 2 * np.pi * (-0.01 + 1j * np.sqrt(1 - 0.01**2))
+    >>> z = np.exp(rate * dt)
+    >>> force = np.random.default_rng(3).standard_normal(20_000)
+    >>> y = lfilter([1], [1, -2 * z.real, abs(z) ** 2], force)[:, None]
+    >>> found = output_modes([y], dt, ["a"])
+    >>> print(found.frequency.values.round(2), list(found.kind.values))
+    [1.] ['mode']
+    """
+    series = _scaled(stretches, dt)
+    if order is None:
+        order = np.full(len(channels), 2)
+    main = main_frequency(np.asarray(order), series.stretches, dt) / (2 * np.pi)
+    wanted = LAGS_PER_PERIOD[0] / 2 * main if highest is None else highest
+    rate = min(2 * EDGE * wanted, 1 / dt)
+    found, poles = _identified(series, rate)
+    inside = [mode for mode in found.modes if mode.frequency < wanted]
+    tones = _tones(inside, series)
+    kinds = [
+        TONE if mode.frequency in tones else _kind(mode, poles, found)
+        for mode in inside
+    ]
+    spectrum = _spectrum(series, rate)
+    about = {"order": found.order, "converged": int(found.converged)}
+    about["highest_frequency"] = min(wanted, rate / 2)
+    return _dataset(inside, kinds, poles, spectrum, channels).assign_attrs(about)
+
+
+class Identified(NamedTuple):
+    """Modes of the best model, its order, and whether its likelihood has settled."""
+
+    modes: list[Mode]
+    order: int
+    converged: bool
+
+
+def _scaled(stretches: Sequence[np.ndarray], dt: float) -> Series:
+    whole = np.concatenate(stretches)
+    scale = whole.std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    return Series([(y - whole.mean(axis=0)) / scale for y in stretches], scale, dt)
+
+
+def _identified(series: Series, rate: float):
+    """Modes of the likeliest model, and poles (order, frequency, ratio) of them all."""
+    width, dt = series.stretches[0].shape[1], series.dt
+    slow = series.stretches
+    if rate * dt < 1:
+        slow = [resample(y, round(len(y) * rate * dt)) for y in slow]
+    blocks = int(np.clip(ROWS // width, FEWEST_BLOCKS, MOST_BLOCKS))
+    realised = StochasticRealisation(slow, 1, blocks, 2)
+    records = transforms(series.stretches, dt, rate)
+    samples = 2 * sum(len(record.z) for record in records)
+    most = min(
+        MOST_STATES,
+        realised.blocks * width,
+        int(samples * width / (SAMPLES_PER_PARAMETER * 2 * width)),
+    )
+    models, values, poles = [], [], []
+    for order in range(2, most + 1, 2):
+        model = diagonal(*realised.innovations_form(order))
+        models.append(model)
+        values.append(criterion(model, records))
+        roots = rate * np.log(model.poles[model.paired])
+        poles += [(order, abs(x) / (2 * np.pi), -x.real / abs(x)) for x in roots]
+        if len(values) > np.argmin(values) + 2 * PATIENCE:
+            break
+    best = models[int(np.argmin(values))]
+    found = fit(best, records)
+    modes = modes_of(found, rate, series.scale)
+    return Identified(modes, best.order, found.converged), np.array(poles)
+
+
+def _kind(mode: Mode, poles: np.ndarray, found: Identified) -> str:
+    """What a pair of poles is that is no tone."""
+    if mode.damping_ratio > LARGEST_DAMPING_RATIO:
+        return BACKGROUND
+    std = np.sqrt(mode.covariance[0, 0])
+    above = [found.order + 2 * (k + 1) for k in range(CONFIRMING)]
+    for order in above:
+        same = poles[poles[:, 0] == order]
+        apart = np.abs(same[:, 1] - mode.frequency)
+        if len(same) and apart.min() > WITHIN * std:
+            return UNCONFIRMED
+    return STRUCTURAL
+
+
+def _tones(modes: Sequence[Mode], series: Series) -> list[float]:
+    """Frequencies of lines with less modulation than a random vibration has."""
+    duration = sum(map(len, series.stretches)) * series.dt
+    found: list[float] = []
+    for mode in sorted(modes, key=lambda one: abs(one.damping_ratio)):
+        decays = 2 * np.pi * mode.frequency * max(mode.damping_ratio, 0.0) * duration
+        if mode.damping_ratio > LARGEST_DAMPING_RATIO:
+            continue
+        least = EVENNESS_OF_SHORT
+        if decays > DECAYS[0]:
+            least = np.interp(np.log(decays), np.log(DECAYS), EVENNESS)
+        if decays < STEADY or kurtosis(mode, series, found) < least:
+            found.append(mode.frequency)
+    return found
+
+
+def kurtosis(mode: Mode, series: Series, tones: Sequence[float] = ()) -> float:
+    """Excess kurtosis of the channel that moves most, in the band of a mode.
+
+    Zero of a random vibration, −3/2 of a tone (Brincker, Andersen, Møller, Proc. IMAC
+    18 (2000): an indicator for separation of structural and harmonic modes). Lines of
+    known `tones` are left out.
+    """
+    channel = int(np.argmax(np.abs(mode.shape) / series.scale))
+    second, fourth, count = 0.0, 0.0, 0
+    for y in series.stretches:
+        f, line = np.fft.rfftfreq(len(y), series.dt), 1 / (len(y) * series.dt)
+        width = 2 * abs(mode.damping_ratio) * mode.frequency
+        width = max(BAND * width, NARROWEST * line)
+        inside = np.abs(f - mode.frequency) < width
+        for tone in tones:
+            inside &= np.abs(f - tone) > LEAKS * line
+        narrow = np.fft.irfft(np.fft.rfft(y[:, channel]) * inside, len(y))
+        second, fourth = second + np.sum(narrow**2), fourth + np.sum(narrow**4)
+        count += len(y)
+    return float(fourth / count / (second / count) ** 2 - 3) if second else 0.0
+
+
+def phase_collinearity(shape: np.ndarray) -> float:
+    """Modal phase collinearity: one of a real shape, times any complex number.
+
+    Source: Pappa, Elliott, Schenk, J. Guidance 16 (1993) 275, with the mean left in.
+
+    >>> round(phase_collinearity(np.array([1, -0.5, 2]) * (1 + 1j)), 12)
+    1.0
+    """
+    x, y = shape.real, shape.imag
+    both = (x @ x - y @ y) ** 2 + 4 * (x @ y) ** 2
+    return float(both / (x @ x + y @ y) ** 2)
+
+
+def assurance(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Modal assurance criterion of shapes (mode, channel) and (other, channel).
+
+    |φᴴ ψ|² / (φᴴφ ψᴴψ) (Allemang and Brown, Proc. IMAC 1 (1982) 110).
+
+    >>> assurance(np.array([[1, 1], [1, -1]]), np.array([[2, 2]])).tolist()
+    [[1.0], [0.0]]
+    """
+    cross = np.abs(one.conj() @ other.T) ** 2
+    sizes = [(np.abs(shapes) ** 2).sum(axis=1) for shapes in (one, other)]
+    return cross / np.outer(*sizes)
+
+
+def _spectrum(series: Series, rate: float) -> tuple[np.ndarray, np.ndarray]:
+    """Frequencies, and the largest singular value of the spectral density, Welch's."""
+    size = min(max(map(len, series.stretches)), int(LINES * 2 / (rate * series.dt)))
+    kept = [y.T for y in series.stretches if len(y) >= size]
+    found = [csd(y[:, None], y[None], 1 / series.dt, nperseg=size) for y in kept]
+    f = found[0][0]
+    inside = (f > 0) & (f < rate / 2)
+    density = np.mean([density for _, density in found], axis=0)
+    values = np.linalg.eigvalsh(np.moveaxis(density, -1, 0)[inside])
+    return f[inside], values[:, -1]
+
+
+def _dataset(modes, kinds, poles, spectrum, channels) -> xr.Dataset:
+    of_mode, of_shape = ("mode",), ("mode", "channel")
+    values = np.array([m[:2] for m in modes]).reshape(-1, 2).T
+    std = np.array([np.sqrt(np.diag(m.covariance)) for m in modes]).reshape(-1, 2).T
+    half = NORMAL_QUANTILE * std
+    width = len(channels)
+    shapes = np.array([m.shape for m in modes]).reshape(-1, width)
+    errors = np.array([m.shape_std for m in modes]).reshape(-1, 2, width)
+    # A ratio is positive, and its error grows with it: the interval is that of its log.
+    ratio = np.abs(values[1])
+    factor = np.exp(half[1] / np.maximum(ratio, np.finfo(float).tiny))
+    data = {
+        "frequency": (of_mode, values[0]),
+        "frequency_std": (of_mode, std[0]),
+        "frequency_low": (of_mode, values[0] - half[0]),
+        "frequency_high": (of_mode, values[0] + half[0]),
+        "damping_ratio": (of_mode, values[1]),
+        "damping_ratio_std": (of_mode, std[1]),
+        "damping_ratio_low": (of_mode, ratio / factor),
+        "damping_ratio_high": (of_mode, ratio * factor),
+        "shape_real": (of_shape, shapes.real),
+        "shape_imaginary": (of_shape, shapes.imag),
+        "shape_real_std": (of_shape, errors[:, 0]),
+        "shape_imaginary_std": (of_shape, errors[:, 1]),
+        "phase_collinearity": (of_mode, [phase_collinearity(s) for s in shapes]),
+        "kind": (of_mode, np.array(kinds, dtype=object)),
+        "pole_order": ("pole", poles[:, 0].astype(int)),
+        "pole_frequency": ("pole", poles[:, 1]),
+        "pole_damping_ratio": ("pole", poles[:, 2]),
+        "line_frequency": ("line", spectrum[0]),
+        "line_density": ("line", spectrum[1]),
+    }
+    coords = {"mode": np.arange(1, len(modes) + 1), "channel": list(channels)}
+    return xr.Dataset(data, coords)

@@ -1,0 +1,581 @@
+"""Operational modal analysis of a table: modes of the sensors, before any law.
+
+The work is that of :mod:`leastaction.ensembles.output_modes`; here are tables and
+set-ups of sensors, and what a modal analyst looks at.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from leastaction.core.estimate import NORMAL_QUANTILE
+from leastaction.core.model import rounded
+from leastaction.core.settings import ConfigError, complete
+from leastaction.ensembles.output_modes import (
+    BACKGROUND,
+    LARGEST_DAMPING_RATIO,
+    STRUCTURAL,
+    TONE,
+    UNCONFIRMED,
+    assurance,
+    output_modes,
+    phase_collinearity,
+)
+from leastaction.ensembles.sensor_records import records_of
+from leastaction.recordings.columns import column, time_factor, unit_of_heading
+from leastaction.recordings.configuration import Import
+from leastaction.recordings.error import RecordingError
+from leastaction.recordings.learn import tables_of
+from leastaction.recordings.splitting import (
+    Trajectory,
+    fill_inputs,
+    read_trajectories,
+    resample,
+)
+from leastaction.recordings.tables import open_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+# Modes of two set-ups are one if shapes agree so far at the sensors of both.
+LEAST_ASSURANCE = 0.8
+# Range of a column, of its largest number, that is none.
+ROUNDING = 1e-9
+# Largest entry of a shape, of the extent of the geometry.
+DEFLECTION = 0.25
+KINDS = {
+    TONE: "a tone: its amplitude is constant, as that of a machine",
+    BACKGROUND: "background: it falls by more than e in a period, and does not ring",
+    UNCONFIRMED: "unconfirmed: models of higher order lack it",
+}
+
+
+class Modes:
+    """Modes of the outputs of a structure, with 95 % intervals.
+
+    ``print(modes)`` and a notebook show them as ``modes.md`` does.
+
+    Parameters
+    ----------
+    dataset
+        What :func:`leastaction.ensembles.output_modes.output_modes` found.
+    title
+        Heading.
+    geometry
+        Place of each sensor, ``{"x1": [0, 3]}``, for figures of shapes; they move along
+        the first axis.
+
+    Examples
+    --------
+    >>> import numpy as np, leastaction as la
+    >>> from scipy.signal import lfilter
+    >>> force = np.random.default_rng(3).standard_normal(20_000)
+    >>> y = lfilter([1], [1, -1.9, 0.998], force)
+    >>> found = la.modes({"roof": y, "mid": 0.5 * y + force}, time=0.05)
+    >>> found.table.frequency.round(1).tolist()
+    [1.0]
+    """
+
+    figures = ("stabilisation", "shapes")
+
+    def __init__(
+        self, dataset: xr.Dataset, title: str = "", geometry: Mapping | None = None
+    ):
+        self.dataset, self.title = dataset, title
+        self.geometry = dict(geometry or {})
+
+    @property
+    def structural(self) -> xr.Dataset:
+        """Those that are modes of the structure; tones and the like left out."""
+        return self.dataset.isel(
+            mode=np.flatnonzero(self.dataset["kind"].values == STRUCTURAL)
+        )
+
+    @property
+    def shapes(self) -> np.ndarray:
+        """Complex shapes (mode, channel) of these, largest entry one."""
+        return (
+            self.structural["shape_real"].values
+            + 1j * self.structural["shape_imaginary"].values
+        )
+
+    @property
+    def table(self) -> "pd.DataFrame":
+        """Frequencies (Hz), damping ratios, intervals and phase collinearity."""
+        data = self.structural
+        names = [name for name in data if data[name].dims == ("mode",)]
+        return data[names].to_dataframe()
+
+    def mac(self, shapes: Any) -> np.ndarray:
+        """Modal assurance criterion with other modes or shapes (mode, channel).
+
+        ValueError if these have other sensors.
+        """
+        other = shapes.shapes if isinstance(shapes, Modes) else np.asarray(shapes)
+        other = np.atleast_2d(other)
+        if other.shape[1] != self.dataset.sizes["channel"]:
+            raise ValueError(
+                f"the shapes have {other.shape[1]} sensors; expected "
+                f"{self.dataset.sizes['channel']}: "
+                f"{', '.join(map(str, self.dataset['channel'].values))}"
+            )
+        return assurance(self.shapes, other)
+
+    def merge(self, *others: "Modes") -> "Modes":
+        """Modes of several set-ups with some sensors in common, shapes joined.
+
+        Each set-up is analysed alone and its shapes are scaled to those of the first at
+        the common sensors (post-separate-estimation rescaling, PoSER; Reynders et al.,
+        Proc. IMAC 27, 2009). Frequencies and damping ratios are means
+        weighted by their variances; if they scatter by more than these, so do their
+        errors. Modes that a set-up lacks are left out.
+
+        Raises
+        ------
+        ValueError
+            If a set-up has no sensor in common with the first one, or no mode is in
+            all of them.
+        """
+        setups = [self, *others]
+        matched = [
+            found
+            for mode in range(len(self.shapes))
+            if (found := _in_all(setups, mode)) is not None
+        ]
+        if not matched:
+            raise ValueError(
+                "no mode is in every set-up with the same shape at the common sensors; "
+                "check their names"
+            )
+        return Modes(_merged(setups, matched), self.title, self.geometry)
+
+    def to_markdown(self) -> str:
+        """Table of the modes, and what else there is."""
+        lines = [f"# {self.title}", ""] if self.title else []
+        lines += modes_table(self.dataset)
+        return "\n".join(lines) + "\n"
+
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write a row for each mode: numbers, then real and imaginary parts of shapes.
+
+        ``Fn``, ``Xi`` and ``Phi`` of other programs are the columns `frequency`,
+        `damping_ratio`, and ``NAME real`` + i ``NAME imaginary``.
+        """
+        from leastaction.core.files import save_text
+
+        frame, data = self.table, self.structural
+        for name in map(str, data["channel"].values):
+            for part in ("real", "imaginary"):
+                entries = data.sel(channel=name)
+                frame[f"{name} {part}"] = entries[f"shape_{part}"].values
+                frame[f"{name} {part} std"] = entries[f"shape_{part}_std"].values
+        save_text(frame.to_csv(), path)
+
+    def plot(self, what: str = "stabilisation") -> "Figure":
+        """Poles of models of all orders over the spectrum, or the ``shapes``."""
+        from leastaction.core.families import unknown
+        from leastaction.report.style import style
+
+        if what not in self.figures:
+            raise ValueError(unknown("figure", what, self.figures))
+        with style({}) as settings:
+            return (_stabilisation if what == "stabilisation" else _shapes)(
+                self, settings
+            )
+
+
+def modes(
+    data: Any,
+    *,
+    time: Any,
+    sensors: Mapping | None = None,
+    trajectory: str | None = None,
+    band: float | None = None,
+    geometry: Mapping | None = None,
+    title: str = "",
+    **reading: Any,
+) -> Modes:
+    """Natural frequencies, damping ratios and mode shapes of a randomly shaken motion.
+
+    Neither coordinates nor a law are needed.
+
+    Parameters
+    ----------
+    data, time, trajectory, reading
+        As of :func:`leastaction.learn`.
+    sensors
+        Columns that are outputs, with their units, ``{"roof": "acc 3 [m/s^2]"}``; all
+        but those of time and trajectory if None.
+    band
+        Highest frequency of interest, Hz; twelve times that of the strongest motion if
+        None.
+    geometry
+        Places of sensors, for the figure of shapes; see :class:`Modes`.
+    title
+        Heading.
+
+    Returns
+    -------
+    Modes
+
+    Raises
+    ------
+    RecordingError
+        If the data cannot be used.
+
+    Notes
+    -----
+    W. E. Larimore, Canonical variate analysis in identification, filtering, and
+    adaptive control, Proc. 29th CDC (1990) 596; L. Ljung, System Identification (1999).
+    """
+    values, dt, columns = series_of(data, time, sensors, trajectory, reading)
+    try:
+        dataset = output_modes(values, dt, list(columns), band)
+    except ValueError as error:
+        raise RecordingError(str(error)) from None
+    return Modes(dataset, title, geometry)
+
+
+def series_of(
+    data, time, sensors: Mapping | None, trajectory, reading: Mapping
+) -> tuple[list[np.ndarray], float, dict]:
+    """Stretches (time, column) of a table, seconds between samples, columns by name.
+
+    Arguments and errors as of :func:`modes`.
+    """
+    files, frames, found, arrays = tables_of(data, time, trajectory)
+    given = {**reading, "files": files, **found, "coordinates": {"any": {"unit": "1"}}}
+    if isinstance(given["time"], str):
+        given["time"] = {"column": given["time"]}
+    try:
+        settings = complete(given, Import, "the table")
+        factor = time_factor(settings["time"]["unit"])
+        settings["files"] = frames or files
+        if sensors is None:
+            sensors = _outputs(settings, arrays)
+        columns = _columns(sensors)
+    except ConfigError as error:
+        raise RecordingError("\n".join(error.problems)) from None
+    except ValueError as error:
+        raise RecordingError(str(error)) from None
+    read = read_trajectories(
+        settings["files"], settings, list(columns.values()), factor
+    )
+    fill_inputs(read)
+    read.done = _uncut(read.done)
+    values, _, clock = resample(read.done, len(columns))
+    for name, one in zip(columns, np.concatenate(values).T, strict=True):
+        if np.ptp(one) <= ROUNDING * np.abs(one).max():
+            raise RecordingError(
+                f"the column of {name!r} is constant; expected the output of a sensor. "
+                "Name the columns that are such as sensors"
+            )
+    return values, clock.step, columns
+
+
+def _uncut(parts: Sequence[Trajectory]) -> list[Trajectory]:
+    """Trajectories in one piece that were cut for their length."""
+    joined: list[Trajectory] = []
+    for part in parts:
+        if joined and joined[-1].label == part.label:
+            last = joined[-1]
+            step = part.time[0] - last.time[-1]
+            if 0 < step < 1.5 * np.median(np.diff(last.time)):
+                time = np.concatenate([last.time, part.time])
+                values = np.concatenate([last.values, part.values])
+                joined[-1] = replace(last, time=time, values=values)
+                continue
+        joined.append(part)
+    return joined
+
+
+def modes_of_observations(observations: xr.Dataset) -> xr.Dataset | None:
+    """Modes of what a law was learned from; None if the record is too short."""
+    channels, records, dt = records_of(observations)
+    order = channels.velocity.any(axis=1) + 2 * channels.acceleration.any(axis=1)
+    try:
+        return output_modes(
+            [record.y for record in records], dt, channels.names, order=order
+        )
+    except ValueError:
+        return None
+
+
+def _outputs(settings: Mapping, arrays: Mapping) -> dict:
+    """All columns but those of time and trajectory, with the units of their names."""
+    if arrays:
+        return {name: {"unit": unit or "1"} for name, unit in arrays.items()}
+    table = open_table(settings["files"][0], settings)
+    other = settings["time"].get("column"), settings.get("trajectory")
+    taken = [table.heading(name) for name in other if name]
+    names = [name for name in table.columns if name not in taken]
+    units = {name: unit_of_heading(name) for name in names}
+    bare = {n: re.sub(r"\s*[\[(][^\[(]*$", "", n) if units[n] else n for n in names}
+    return {bare[n]: {"unit": units[n] or "1", "column": n} for n in names}
+
+
+def _columns(sensors: Mapping) -> dict:
+    """Columns of the outputs by name; ``acc 3 [m/s^2]`` is a column with its unit."""
+    if not sensors:
+        raise RecordingError("there is no column beside the time; expected outputs")
+    found = {}
+    for name, entry in sensors.items():
+        if isinstance(entry, str):
+            head, bracket, unit = entry.partition("[")
+            entry = {"unit": unit.rstrip("] ") if bracket else entry}
+            entry |= {"column": head.strip()} if bracket else {}
+        found[str(name)] = column(name, entry, f"import.sensors.{name}", True)
+    return found
+
+
+def modes_table(data: xr.Dataset) -> list[str]:
+    """Lines of Markdown: modes with intervals, then what is none."""
+    names = ", ".join(map(str, data["channel"].values))
+    lines = [
+        f"| mode | natural frequency, Hz | damping ratio, % | shape ({names}) | MPC |",
+        "|---|---|---|---|---|",
+    ]
+    rest = []
+    for mode in (data.isel(mode=i) for i in range(data.sizes["mode"])):
+        value = float(mode["frequency"])
+        half = NORMAL_QUANTILE * float(mode["frequency_std"])
+        frequency = " ± ".join(filter(None, rounded(value, half)))
+        kind = str(mode["kind"].item())
+        if kind != STRUCTURAL:
+            rest.append(
+                f"- {frequency} Hz is no mode of the structure but {KINDS[kind]}"
+            )
+            continue
+        low, high = (float(mode[f"damping_ratio_{end}"]) for end in ("low", "high"))
+        ratio = f"{100 * float(mode['damping_ratio']):.3g}"
+        ratio += f" ({100 * low:.2g} … {100 * high:.2g})"
+        cells = [str(len(lines) - 1), frequency, ratio, _shape_text(mode)]
+        cells.append(f"{float(mode['phase_collinearity']):.3f}")
+        lines.append(f"| {' | '.join(cells)} |")
+    if len(lines) == 2:
+        lines = ["No mode of a structure is seen."]
+    about = (
+        "Intervals are those of 95 %. Shapes have the largest entry one; real parts "
+        "are shown. MPC is the modal phase collinearity, one of a shape without phases."
+    )
+    order = data.attrs.get("order")
+    if order is not None:
+        about += (
+            f" The likeliest model has {order} states, up to "
+            f"{data.attrs['highest_frequency']:.4g} Hz."
+        )
+    return [*lines, "", about, *([""] if rest else []), *rest]
+
+
+def _shape_text(mode: xr.Dataset) -> str:
+    cells = []
+    for real, std in zip(
+        mode["shape_real"].values, mode["shape_real_std"].values, strict=True
+    ):
+        half = NORMAL_QUANTILE * float(std)
+        cells.append(" ± ".join(filter(None, rounded(float(real), half))))
+    return ", ".join(cells)
+
+
+def _in_all(setups: Sequence[Modes], mode: int) -> list[int] | None:
+    """Place of a mode of the first set-up in each one; None if one lacks it."""
+    found, first = [mode], setups[0].structural.isel(mode=mode)
+    for other in setups[1:]:
+        common = _common(setups[0], other)
+        mine = setups[0].shapes[mode][[one for one, _ in common]]
+        theirs = other.shapes[:, [two for _, two in common]]
+        data = other.structural
+        apart = np.abs(data["frequency"].values - float(first["frequency"]))
+        spread = np.hypot(data["frequency_std"].values, float(first["frequency_std"]))
+        alike = assurance(mine[None], theirs)[0] > LEAST_ASSURANCE
+        near = apart < 3 * NORMAL_QUANTILE * spread
+        places = np.flatnonzero(alike & near)
+        if not len(places):
+            return None
+        found.append(int(places[np.argmin(apart[places])]))
+    return found
+
+
+def _common(one: Modes, other: Modes) -> list[tuple[int, int]]:
+    """Places of common sensors in both."""
+    mine, theirs = (list(m.dataset["channel"].values) for m in (one, other))
+    pairs = [(mine.index(name), theirs.index(name)) for name in mine if name in theirs]
+    if not pairs:
+        raise ValueError(
+            f"set-ups with the sensors {', '.join(mine)} and {', '.join(theirs)} have "
+            "none in common; expected references that do not move, under the same name"
+        )
+    return pairs
+
+
+def _merged(setups: Sequence[Modes], matched: Sequence[Sequence[int]]) -> xr.Dataset:
+    """One dataset of the modes that all set-ups have."""
+    parts = [
+        setup.structural.isel(mode=[row[k] for row in matched])
+        for k, setup in enumerate(setups)
+    ]
+    data = {}
+    for quantity in ("frequency", "damping_ratio"):
+        mean, std = _pooled(parts, quantity)
+        half = NORMAL_QUANTILE * std
+        low, high = mean - half, mean + half
+        if quantity == "damping_ratio":
+            low, high = mean / np.exp(half / mean), mean * np.exp(half / mean)
+        found = {"": mean, "_std": std, "_low": low, "_high": high}
+        data |= {quantity + ending: ("mode", x) for ending, x in found.items()}
+    names = list(dict.fromkeys(n for p in parts for n in map(str, p["channel"].values)))
+    joined = [_joined_shape(parts, mode, names) for mode in range(len(matched))]
+    shapes, errors = (np.array(x) for x in zip(*joined, strict=True))
+    dims = ("mode", "channel")
+    data |= {
+        "shape_real": (dims, shapes.real),
+        "shape_imaginary": (dims, shapes.imag),
+        "shape_real_std": (dims, errors),
+        "shape_imaginary_std": (dims, errors),
+        "phase_collinearity": ("mode", [phase_collinearity(s) for s in shapes]),
+        "kind": ("mode", np.full(len(matched), STRUCTURAL, dtype=object)),
+    }
+    drawn = [n for n in setups[0].dataset if n.startswith(("pole_", "line_"))]
+    coords = {"mode": np.arange(1, len(matched) + 1), "channel": names}
+    return xr.merge([xr.Dataset(data, coords), setups[0].dataset[drawn]])
+
+
+def _pooled(parts: Sequence[xr.Dataset], quantity: str):
+    """Weighted means and standard errors, wider if set-ups scatter by more."""
+    values = np.array([p[quantity].values for p in parts])
+    weights = np.array([p[f"{quantity}_std"].values for p in parts]) ** -2.0
+    mean = (weights * values).sum(axis=0) / weights.sum(axis=0)
+    scatter = (weights * (values - mean) ** 2).sum(axis=0)
+    ratio = np.maximum(scatter / max(len(parts) - 1, 1), 1.0)
+    return mean, np.sqrt(ratio / weights.sum(axis=0))
+
+
+def _joined_shape(parts: Sequence[xr.Dataset], mode: int, names: Sequence[str]):
+    """Shape over all sensors, those of later set-ups scaled by common ones; errors."""
+    shape = np.zeros(len(names), dtype=complex)
+    errors = np.full(len(names), np.nan)
+    for part in (p.isel(mode=mode) for p in parts):
+        places = np.array([names.index(str(n)) for n in part["channel"].values])
+        own = part["shape_real"].values + 1j * part["shape_imaginary"].values
+        spread = np.hypot(part["shape_real_std"], part["shape_imaginary_std"]).values
+        common, scale, doubt = np.isfinite(errors[places]), 1.0, 0.0
+        if common.any():
+            mine, there = own[common], shape[places[common]]
+            power = (np.abs(mine) ** 2).sum()
+            scale = (mine.conj() @ there) / power
+            both = np.hypot(errors[places[common]], np.abs(scale) * spread[common])
+            doubt = np.sqrt((np.abs(mine) ** 2 * both**2).sum()) / power
+        new = places[~common]
+        shape[new] = scale * own[~common]
+        size = np.abs(scale) * spread[~common]
+        errors[new] = np.hypot(size, doubt * np.abs(own[~common]))
+    largest = int(np.argmax(np.abs(shape)))
+    unit = shape / shape[largest]
+    errors = np.hypot(errors, np.abs(unit) * errors[largest]) / np.abs(shape[largest])
+    errors[largest] = 0.0
+    # Of real and of imaginary part alike.
+    return unit, errors / np.sqrt(2)
+
+
+def _stabilisation(found: Modes, settings: Mapping) -> "Figure":
+    """Orders of models over the frequencies of their poles, and the spectrum."""
+    from leastaction.report.style import grid_of, key, legend_on_top
+
+    figure, grid = grid_of(settings, 1, 1, row=80, rest=14)
+    axes, data = grid[0, 0], found.dataset
+    spectrum = axes.twinx()
+    spectrum.semilogy(
+        data["line_frequency"], data["line_density"], color="0.75", linewidth=0.8
+    )
+    spectrum.set_ylabel("largest singular value of the spectral density")
+    axes.set_zorder(spectrum.get_zorder() + 1)
+    axes.patch.set_visible(False)
+    color = settings["estimate_color"]
+    rings = data["pole_damping_ratio"].values < LARGEST_DAMPING_RATIO
+    shown = data.isel(pole=np.flatnonzero(rings))
+    axes.plot(shown["pole_frequency"], shown["pole_order"], ".", color=color)
+    colors = {STRUCTURAL: settings["truth_color"]}
+    for kind, value, low, high in zip(
+        *(data[n].values for n in ("kind", "frequency", "frequency_low")),
+        data["frequency_high"].values,
+        strict=True,
+    ):
+        axes.axvspan(low, high, color=colors.get(kind, "0.5"), alpha=0.25, linewidth=0)
+        axes.axvline(value, color=colors.get(kind, "0.5"), linewidth=0.8)
+    axes.set_xlabel("Frequency (Hz)")
+    axes.set_ylabel("states of the model")
+    legend_on_top(
+        figure,
+        [
+            key("poles", color, marker=".", linestyle="none"),
+            key("mode, 95 %", settings["truth_color"]),
+            key("tone, or not confirmed", "0.5"),
+            key("spectrum", "0.75"),
+        ],
+    )
+    return figure
+
+
+def _shapes(found: Modes, settings: Mapping) -> "Figure":
+    """Shapes of the modes, on the geometry if there is one."""
+    from leastaction.report.style import grid_of, small
+
+    data = found.structural
+    count = max(data.sizes["mode"], 1)
+    columns = min(count, 4)
+    figure, grid = grid_of(settings, -(-count // columns), columns, row=60, rest=10)
+    names = [str(name) for name in data["channel"].values]
+    placed = [name for name in names if name in found.geometry]
+    missing = [name for name in found.geometry if name not in names]
+    for k, axes in enumerate(grid.flat):
+        if k >= data.sizes["mode"]:
+            axes.set_axis_off()
+            continue
+        mode = data.isel(mode=k)
+        axes.set_title(
+            f"{float(mode['frequency']):.4g} Hz, "
+            f"{100 * float(mode['damping_ratio']):.2g} %",
+            fontsize=small(settings),
+        )
+        if not placed:
+            _as_line(axes, names, mode, settings)
+            continue
+        places = np.array([found.geometry[name][:2] for name in placed], dtype=float)
+        rest = np.array([found.geometry[name][:2] for name in missing]).reshape(-1, 2)
+        extent = np.ptp(np.vstack([places, rest, [[0, 0]]]), axis=0).max()
+        real = mode.sel(channel=placed)["shape_real"].values
+        moved = places + DEFLECTION * extent * np.outer(real, [1, 0])
+        order = np.argsort(places[:, 1], kind="stable")
+        axes.plot(*places[order].T, "o-", color="0.7", markersize=3)
+        axes.plot(*moved[order].T, "o-", color=settings["estimate_color"])
+        axes.plot(*rest.T, "x", color="0.5")
+        axes.set_aspect("equal", adjustable="datalim")
+    if missing:
+        figure.supxlabel(f"× no sensor: {', '.join(missing)}", fontsize=small(settings))
+    return figure
+
+
+def _as_line(axes, names, mode, settings) -> None:
+    """Real parts with intervals, sensor after sensor."""
+    half = NORMAL_QUANTILE * mode["shape_real_std"].values
+    axes.axhline(0, color="black", linewidth=0.5)
+    axes.errorbar(
+        range(len(names)),
+        mode["shape_real"],
+        half,
+        color=settings["estimate_color"],
+        marker="o",
+    )
+    axes.set_xticks(range(len(names)), names)

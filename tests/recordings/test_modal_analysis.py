@@ -1,0 +1,94 @@
+"""Tables of shaken structures as modes: the command, set-ups, refusals."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from frames import frame
+from numpy.testing import assert_allclose
+
+import leastaction as la
+from leastaction import __main__ as program
+
+DT = 0.02
+SENSORS = "addot + ground", "bddot + ground", "cddot + ground"
+
+
+def outputs(seed=0, samples=9000):
+    data = frame([500.0] * 3, [0.8] * 3, SENSORS, 0.1, samples, DT, seed)
+    return data["reading"].values[0]
+
+
+def table(y, names):
+    return pd.DataFrame(
+        {"t": DT * np.arange(len(y))} | dict(zip(names, y.T, strict=True))
+    )
+
+
+def test_the_command_writes_what_python_finds(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    frame_of = table(outputs(), ("a [m/s^2]", "b [m/s^2]", "c [m/s^2]"))
+    frame_of.to_csv("tower.csv", index=False)
+    words = ["--time", "t", "--place", "a=0,3", "--place", "roof=0,9"]
+    assert program.main(["modes", "tower.csv", *words]) == 0
+    modes = la.modes("tower.csv", time="t", title="tower")
+    assert str(modes).strip() in capsys.readouterr().out
+    assert len(modes.table) == 3 and modes.mac(modes).round(2).trace() == 3
+    read = pd.read_csv("modes/modes.csv")
+    assert_allclose(read["frequency"], modes.table["frequency"])
+    shape = read["b real"] + 1j * read["b imaginary"]
+    assert_allclose(shape, modes.shapes[:, 1])
+    for name in modes.figures:
+        assert (tmp_path / f"modes/{name}.png").stat().st_size > 1000
+
+
+def test_moved_sensors_are_joined_by_those_that_stay():
+    first, second, whole = outputs(1), outputs(2), outputs(3)
+    one = la.modes(table(first[:, :2], "ab"), time="t")
+    two = la.modes(table(second[:, 1:] * -3.0, "bc"), time="t")
+    both = one.merge(two)
+    truth = la.modes(table(whole, "abc"), time="t")
+    assert list(both.dataset["channel"].values) == ["a", "b", "c"]
+    assert np.diag(both.mac(truth)).min() > 0.98
+    apart = np.abs(both.table["frequency"] - truth.table["frequency"])
+    assert (apart < 4 * truth.table["frequency_std"]).all()
+
+
+def test_setups_without_a_common_sensor_are_refused():
+    y = outputs(1)
+    one, two = (
+        la.modes(table(y[:, [i]], n), time="t") for i, n in ((0, "a"), (1, "b"))
+    )
+    with pytest.raises(ValueError, match="references that do not move"):
+        one.merge(two)
+
+
+def test_lost_samples_are_gaps():
+    y = outputs(4)
+    lost = y.copy()
+    lost[3000:3100] = np.nan
+    lost[5000, 1] = np.nan
+    one, other = (la.modes(table(x, "abc"), time="t").table for x in (y, lost))
+    assert_allclose(one["frequency"], other["frequency"], rtol=2e-3)
+    assert list(other["kind"]) == ["mode"] * 3
+
+
+def test_a_constant_column_is_no_output():
+    y = np.hstack([outputs(), np.ones((9000, 1))])
+    with pytest.raises(la.RecordingError, match="column of 'd' is constant"):
+        la.modes(table(y, "abcd"), time="t")
+
+
+def test_matlab_files_are_tables(tmp_path):
+    from scipy.io import savemat
+
+    y = outputs(5)
+    savemat(tmp_path / "tower.mat", {"acc": y, "fs": 1 / DT, "note": "roof"})
+    read = la.modes(tmp_path / "tower.mat", time={"rate": 1 / DT})
+    assert list(read.dataset["channel"].values) == ["acc1", "acc2", "acc3"]
+    assert_allclose(read.mac(la.modes(table(y, "abc"), time="t")), np.eye(3), atol=0.1)
+
+
+def test_a_damaged_matlab_file_is_refused(tmp_path):
+    (tmp_path / "tower.mat").write_bytes(b"MATLAB 7.3" + bytes(600))
+    with pytest.raises(la.RecordingError, match="option -v7"):
+        la.modes(tmp_path / "tower.mat", time={"rate": 50})

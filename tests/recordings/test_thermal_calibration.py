@@ -1,0 +1,137 @@
+"""Trapped particles simulated exactly: coverage, forms of the spectrum, pooling."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.constants import Boltzmann
+from scipy.signal import lfilter
+
+import leastaction as la
+from leastaction import __main__ as program
+from leastaction.ensembles.kalman_filter import discretised
+
+RATE, CORNER, METRES, TEMPERATURE = 40_000.0, 2000.0, 5e-7, 293.0
+DRAG = 6 * np.pi * 1e-3 * 0.5e-6
+KNOWN = {"temperature": "293 K", "radius": "0.5 um", "viscosity": "1e-3 Pa*s"}
+FINER, SLOW_PART, DIODE = 8, 0.7, 6000.0
+
+
+def bead(seed, sensor="aliased", corner=CORNER, samples=60_000):
+    """What a sensor shows of an overdamped bead, with 1 % of noise."""
+    rng = np.random.default_rng(seed)
+    finer = 1 if sensor == "aliased" else FINER
+    a = np.exp(-2 * np.pi * corner / RATE / finer)
+    force = np.sqrt(1 - a**2) * rng.standard_normal(samples * finer)
+    x = lfilter([1], [1, -a], force)
+    if finer > 1:
+        transform = np.fft.rfft(x)
+        f = np.fft.rfftfreq(len(x), 1 / RATE / finer)
+        if sensor == "diode":
+            transform *= np.sqrt(1 - SLOW_PART + SLOW_PART / (1 + (f / DIODE) ** 2))
+        x = np.fft.irfft(transform[: samples // 2 + 1] / finer, samples)
+    size = np.sqrt(Boltzmann * TEMPERATURE / (2 * np.pi * DRAG * corner)) / METRES
+    return size * (x + 0.01 * rng.standard_normal(samples))
+
+
+@pytest.mark.parametrize("sensor", ["aliased", "filtered"])
+def test_intervals_of_a_bead_in_water_hold_the_truth(sensor):
+    truth = {"corner frequency": CORNER, "displacement per unit": METRES}
+    inside = []
+    for seed in range(12):
+        y = bead(seed, sensor, samples=20_000)
+        found = la.calibrate({"v": y}, time=1 / RATE, **KNOWN)
+        assert found.overdamped and found.fitted.form.sensor == sensor
+        assert found.backing > 1e-3 and "mass" not in found.table.index
+        assert "**overdamped**" in str(found)
+        table = found.table
+        low, high = table.low, table.high
+        inside += [low[name] < value < high[name] for name, value in truth.items()]
+        stiffness = 2 * np.pi * DRAG * table.value["corner frequency"]
+        assert table.value["stiffness"] == pytest.approx(stiffness)
+        force = stiffness * table.value["displacement per unit"]
+        assert table.value["force per unit"] == pytest.approx(force)
+    assert np.mean(inside) > 0.85
+
+
+def test_a_slow_diode_is_part_of_the_form():
+    found = la.calibrate({"v": bead(1, "diode")}, time=1 / RATE, **KNOWN)
+    assert found.fitted.form.sensor == "diode" and found.backing > 1e-3
+    low, high = found.table.low, found.table.high
+    assert low["corner frequency"] < CORNER < high["corner frequency"]
+    assert low["corner of the diode"] < DIODE < high["corner of the diode"]
+
+
+def oscillator(seed, samples=25_000, rate=2e5, frequency=3e4, damping=8e3, mass=3e-18):
+    """A levitated particle, m/1e-9, exactly sampled."""
+    rng, w = np.random.default_rng(seed), 2 * np.pi * frequency
+    size = Boltzmann * TEMPERATURE / mass
+    rates = np.array([[0, w], [-w, -damping]])
+    A, Q = discretised(rates, np.diag([0, 2 * damping * size]), 1 / rate)
+    kicks = rng.standard_normal((samples, 2)) @ np.linalg.cholesky(Q).T
+    state, path = np.sqrt(size) * rng.standard_normal(2), []
+    for kick in kicks:
+        path.append(state[0])
+        state = A @ state + kick
+    x = np.array(path) / w / 1e-9
+    return x + 0.2 * x.std() * rng.standard_normal(samples)
+
+
+def test_a_levitated_particle_keeps_its_inertia():
+    truth = {
+        "natural frequency": 3e4,
+        "damping rate": 8e3,
+        "displacement per unit": 1e-9,
+        "stiffness": 3e-18 * (2 * np.pi * 3e4) ** 2,
+    }
+    inside = []
+    for seed in range(8):
+        y = oscillator(seed)
+        given = {"temperature": TEMPERATURE, "mass": "3e-18 kg"}
+        found = la.calibrate({"z": y}, time=5e-6, **given)
+        assert not found.overdamped and found.backing > 1e-3
+        low, high = found.table.low, found.table.high
+        inside += [low[name] < value < high[name] for name, value in truth.items()]
+    assert np.mean(inside) > 0.85
+
+
+def test_what_runs_wander_by_is_in_the_interval():
+    rng = np.random.default_rng(7)
+    corners = CORNER * (1 + 0.1 * rng.standard_normal(6))
+    runs = [bead(20 + k, corner=c) for k, c in enumerate(corners)]
+    pooled = la.calibrate({"v": runs}, time=1 / RATE).table.loc["corner frequency"]
+    half = (pooled.high - pooled.low) / 2 / pooled.value
+    assert half == pytest.approx(2.57 * corners.std(ddof=1) / CORNER / 6**0.5, rel=0.3)
+    assert pooled.low < CORNER < pooled.high
+
+
+def test_a_tone_refutes_the_form_and_a_band_leaves_it_out():
+    y = bead(3)
+    y = y + 0.3 * y.std() * np.sin(2 * np.pi * 3300 / RATE * np.arange(len(y)))
+    assert la.calibrate({"v": y}, time=1 / RATE).backing < 1e-3
+    bands = [[1, 3290], [3310, 2e4]]
+    assert la.calibrate({"v": y}, time=1 / RATE, band=bands).backing > 1e-3
+
+
+def test_the_command_prints_newtons_per_metre(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"v": bead(4)}).to_csv("bead.csv", index=False)
+    words = [f"--{name}={text}" for name, text in KNOWN.items()]
+    words = ["--rate", str(RATE), "--band", "1:20000", *words]
+    assert program.main(["calibrate", "bead.csv", *words]) == 0
+    text = capsys.readouterr().out
+    assert "| stiffness | " in text and "N/m |" in text
+    assert (tmp_path / "calibration.md").read_text().strip() == text.strip()
+
+
+WRONG = {
+    "temperature is missing": {"mass": "1e-18 kg"},
+    "write something like '1 kg'": {"temperature": 293, "mass": "1 m"},
+    "neither drag nor mass": {"temperature": 293, "radius": "1 um"},
+    "expected a positive number": {"temperature": -1},
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_what_is_known_is_checked(message):
+    with pytest.raises(la.RecordingError, match=message):
+        la.calibrate({"v": bead(0, samples=5000)}, time=1 / RATE, **WRONG[message])
