@@ -4,6 +4,7 @@ import io
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from snapshot_fields import (
     KLEIN_GORDON,
     LENGTH,
@@ -20,7 +21,7 @@ from leastaction.report.case import Case
 from leastaction.report.panel import Panel
 from leastaction.report.style import draw, finding
 from leastaction.snapshots import field_evidence, scores
-from leastaction.snapshots.field_evidence import Snapshots
+from leastaction.snapshots.field_evidence import Snapshots, damped
 from leastaction.snapshots.field_rollout import validate
 
 NOISE = {"channels": ["q"], "levels": [0.0, 4e-3]}
@@ -199,3 +200,49 @@ def test_a_regression_finds_the_terms_of_the_equation():
     kept = {term: c for term, c in model.coefficients.items() if c}
     assert kept.keys() == {"u", "u**3", "u_xx"}
     assert kept["u_xx"] == pytest.approx(1, abs=1e-2)
+
+
+def damped_motions(rate: float, noise: float, motions: int = 4) -> np.ndarray:
+    """u_tt + γ u_t = u_xx − u − u³ by SciPy's integrator: (motion, time, node)."""
+    rng = np.random.default_rng(7)
+    nodes, times = 16, 0.2 * np.arange(21)
+    x = LENGTH / nodes * np.arange(nodes)
+    square = np.fft.rfftfreq(nodes, 1 / nodes) ** 2
+
+    def slope(_, state):
+        u, v = np.split(state, 2)
+        bent = np.fft.irfft(-square * np.fft.rfft(u), nodes)
+        return np.concatenate([v, bent - u - u**3 - rate * v])
+
+    found = []
+    for a, b, c, d, e, f in rng.normal(0, 0.4, (motions, 6)):
+        start = a + b * np.cos(x) + c * np.sin(2 * x), d + e * np.sin(x) + f * np.cos(x)
+        solved = solve_ivp(
+            slope, (0, times[-1]), np.hstack(start), t_eval=times, rtol=1e-9, atol=1e-11
+        )
+        found.append(solved.y[:nodes].T)
+    u = np.array(found)
+    return u + noise * rng.standard_normal(u.shape)
+
+
+SIZES = {"stencil": "edges", "width": 2, "degree": 4, "even": True}
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.0])
+def test_a_loss_of_energy_is_identified_and_none_is_where_there_is_none(rate):
+    u = damped_motions(rate, 1e-2)
+    there, choice, found = damped(Snapshots(u, 0.2, LENGTH / 16), SIZES)
+    assert abs(found.damping - rate) < 3 * found.damping_std < 0.02
+    assert np.isnan(found.speed_std) or abs(found.speed - 1) < 3 * found.speed_std
+    assert there.decay == (pytest.approx(np.exp(-0.2 * rate), abs=1e-3) if rate else 1)
+    assert choice.fit.basis.decay == there.decay
+
+
+def test_a_damped_field_is_predicted_and_its_model_says_that_energy_is_lost():
+    data = snapshots(noise={"channels": ["q"]})
+    u = damped_motions(0.1, 0.0, 5)
+    learned = data.assign(q=(data["q"].dims, u[None, :4, : data.sizes["time"]]))
+    model = model_of(recipe(**SIZES).dataset(learned))
+    predicted = model.rollout(u[4:, 0], u[4:, 1], steps=20)
+    assert np.abs(predicted - u[4:]).max() < 0.01 * np.abs(u[4]).max()
+    assert "Energy is lost: u_tt + gamma u_t with gamma = 0.099" in str(model)

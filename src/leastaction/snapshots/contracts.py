@@ -221,6 +221,11 @@ FIELD = _variables(
         log_density [1] log probability density of the snapshots
         excess [1] largest cosine of a wave beyond its bound before it was stabilised
         distance [1] standard deviations to the stable density; infinite if refused
+        decay [1] e^(−γ dt) of the model; 1 if it is conservative
+        damping [1/s] rate γ of a uniform damping, as the snapshots have it
+        damping_std [1/s] standard error of γ
+        speed [m^2/s^2] c² of waves about u = 0, corrected for the noise
+        speed_std [m^2/s^2] standard error of c²
     """,
     finite=("coefficient", "coordinate_scale", "stencil", "width", "degree"),
     required=("length_scale", "waves", "distance"),

@@ -24,6 +24,12 @@ differences over r = 2..p cells of one layer and of two. ``edges``: functions of
 edge in time and of edges in space over r = 1..p cells. Features are even under
 reversal of time and of space, and optionally under u → −u. Null
 Lagrangians, which have E = 0 for every field, give zero rows.
+
+A uniform damping, :math:`u_{tt} + γ u_t = \\dots`, has the Lagrangian
+:math:`e^{γt} L` (Caldirola 1941, Kanai 1948). Of the discrete one, base n has the
+factor :math:`e^{γ t_n}`, so that in E the terms with l = 1 have the *decay* g =
+:math:`e^{-γ dt}` beside those with l = 0. Blocks of one layer count half for each
+layer, (1 + g)/2 in all.
 """
 
 from collections.abc import Callable, Iterator
@@ -57,6 +63,11 @@ class Block:
     coordinates: np.ndarray  # M/σ, shape (coordinate, offset)
     powers: np.ndarray  # e, shape (function, coordinate)
     weights: np.ndarray  # of the functions
+
+    @cached_property
+    def one_layer(self) -> bool:
+        """Whether it is a function of one snapshot."""
+        return not self.offsets[:, 0].any()
 
     def at(self, layers: np.ndarray) -> np.ndarray:
         """Coordinates x of (..., 2, node), two layers; (..., node, coordinate)."""
@@ -156,14 +167,14 @@ class StencilBasis:
     time_step: float  # s
     spacing: float  # of the nodes, m
     even: bool = False  # under u → −u
+    decay: float = 1.0  # g = e^(−γ dt) of a uniform damping γ
     # σ of the coordinates, block by block; those of the data by :meth:`scaled_by`.
     scales: np.ndarray | None = None
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """Their functions stand one after the other."""
-        family = self.stencil, self.width, self.degree, self.even
-        shapes = _shapes(*family, self.time_step, self.spacing)
+        shapes = _shapes(*self.family, self.time_step, self.spacing)
         found, first = [], 0
         for offsets, maps, powers in shapes:
             maps, powers = np.atleast_2d(maps), np.atleast_2d(powers)
@@ -184,6 +195,11 @@ class StencilBasis:
         return replace(self, scales=scales)
 
     @property
+    def family(self) -> tuple:
+        """Which functions there are."""
+        return self.stencil, self.width, self.degree, self.even
+
+    @property
     def size(self) -> int:
         """Number of functions."""
         return sum(len(block.powers) for block in self.blocks)
@@ -199,6 +215,11 @@ class StencilBasis:
 
     def rows(self, u: np.ndarray) -> np.ndarray:
         """E at inner snapshots of u, (trajectory, time − 2, node, function)."""
+        now, before = self.sides(u)
+        return now + self.decay * before
+
+    def sides(self, u: np.ndarray) -> np.ndarray:
+        """The terms of E without the decay, and those that it goes with."""
         layers = pairs_of_layers(u)
 
         def of(block: Block) -> np.ndarray:
@@ -206,7 +227,9 @@ class StencilBasis:
             found = np.zeros((2, *layers[..., 0, :].shape, len(block.powers)))
             for (layer, r), slope in zip(block.offsets, block.slopes, strict=True):
                 found[layer] += np.roll(monomials @ slope, r, axis=-2)
-            return found[1][:, :-1] + found[0][:, 1:]
+            if block.one_layer:
+                return np.stack([found[0][:, 1:]] * 2) / 2
+            return np.stack([found[0][:, 1:], found[1][:, :-1]])
 
         return self._each(of)
 
@@ -249,7 +272,10 @@ def pairs_of_layers(u: np.ndarray) -> np.ndarray:
 
 
 class DiscreteDensity:
-    """L_d = b · φ, b of shape (function,): its slopes and its dispersion."""
+    """L_d = b · φ, b of shape (function,): its slopes and its dispersion.
+
+    The symbol and the dispersion are those without the damping.
+    """
 
     def __init__(self, basis: StencilBasis, coefficients: np.ndarray):
         self.basis, self.coefficients = basis, coefficients
@@ -263,15 +289,18 @@ class DiscreteDensity:
     def derivatives(
         self, layers: np.ndarray, of: int, bend: bool = False
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """∂(sum of L_d)/∂u of layer `of`, and its derivatives by layer 1.
+        """Terms of E from ∂L_d/∂u of layer `of`, and their derivatives by layer 1.
 
         Of layers (motion, 2, node): shapes (motion, node) and (motion, node, node).
         """
         motions, _, nodes = layers.shape
+        decay = self.basis.decay
         slope, here = np.zeros((motions, nodes)), np.arange(nodes)
         matrix = np.zeros((motions, nodes, nodes)) if bend else None
         for block, slopes, bends in self._parts:
             monomials = block.monomials(block.at(layers))
+            if decay != 1 and (of or block.one_layer):
+                monomials = monomials * (decay if of else (1 + decay) / 2)
             for a, (layer, r) in enumerate(block.offsets):
                 if layer != of:
                     continue
@@ -290,6 +319,23 @@ class DiscreteDensity:
         """Cosine of ω dt of waves θ = k dx about uniform fields, (base, angle)."""
         j0, j1 = self.symbol(base, theta)
         return -j0 / (2 * j1)
+
+    def squared_frequency(self, theta, base: float = 0.0) -> np.ndarray:
+        """ω² of waves θ = k dx about a uniform field, exact in dt and dx.
+
+        Those without the damping; with it they oscillate at ω² − γ²/4. Negative where a
+        wave grows; NaN where it grows and alternates.
+        """
+        cosine = self.dispersion([base], theta)[0]
+        with np.errstate(invalid="ignore"):
+            omega = np.arccos(cosine.astype(complex))
+        square = (omega / self.basis.time_step) ** 2
+        return np.where(cosine < -1, np.nan, square.real)
+
+    def speed_squared(self, theta, base: float = 0.0) -> float:
+        """c² = Δω²/Δk² of two waves θ = k dx, m²/s²."""
+        squares = np.diff((np.asarray(theta) / self.basis.spacing) ** 2)
+        return float(np.diff(self.squared_frequency(theta, base)) @ (1 / squares))
 
 
 @dataclass(frozen=True)

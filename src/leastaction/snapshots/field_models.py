@@ -7,14 +7,16 @@ differences of order 2, or spectral in space and central differences of order 4 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import sympy as sp
 import xarray as xr
 
+from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.expressions import parse, symbol
+from leastaction.core.model import rounded
 from leastaction.core.periodic_line import projection_on_waves, spectral_derivatives
 from leastaction.core.sparse_regression import stlsq
 from leastaction.snapshots.contracts import CONTRACTS
@@ -28,6 +30,11 @@ ITERATIONS, TOLERANCE = 12, 1e-12
 ESCAPED = 1e3
 # Degree of a(u) in its iteration, and points at which it is formed.
 DEGREE_OF_FORCE, POINTS_OF_FORCE = 9, 41
+# What a model knows of its fit, as the file names it.
+DIAGNOSTICS = (
+    *("noise", "excess", "distance", "misfit"),
+    *("damping", "damping_std", "speed", "speed_std"),
+)
 # Steps of the classical Runge–Kutta method between two snapshots.
 SUBSTEPS = 4
 # Weights of the first and the second derivative, by order.
@@ -89,6 +96,11 @@ class LearnedField:
     distance: float
     # Numbers of the two longest waves that the snapshots hold.
     longest: tuple[int, int] = (0, 1)
+    damping: float = 0.0  # γ as the snapshots have it, 1/s, and its standard error
+    damping_std: float = 0.0
+    speed: float = np.nan  # c² of waves about u = 0 with its noise corrected, m²/s²
+    speed_std: float = np.nan
+    misfit: float = 0.0  # variance of what the stencil cannot represent, over the noise
 
     @classmethod
     def from_dataset(cls, dataset: xr.Dataset) -> "LearnedField":
@@ -108,10 +120,11 @@ class LearnedField:
             float(about["time_step"]),
             float(about["domain_length"]) / nodes,
             bool(value["even"]),
+            value["decay"],
             dataset["coordinate_scale"].values[0],
         )
         density = DiscreteDensity(basis, dataset["coefficient"].values[0, : basis.size])
-        kept = {name: value[name] for name in ("noise", "excess", "distance")}
+        kept = {name: value[name] for name in DIAGNOSTICS}
         kept["waves"] = int(value["waves"])
         kept["longest"] = tuple(int(value[name]) for name in LONGEST)
         return cls(density, nodes, str(about["field"]), **kept)
@@ -163,7 +176,8 @@ class LearnedField:
         for _ in range(ITERATIONS):
             layers = np.stack([now, after], axis=1)
             slope, matrix = self.density.derivatives(layers, 0, bend=True)
-            matrix, error = held @ matrix @ held + others, (push + slope) @ held
+            matrix = held @ matrix @ held + others
+            error = (push + slope) @ held
             try:
                 step = np.linalg.solve(matrix, error[..., None])[..., 0]
             except np.linalg.LinAlgError:
@@ -174,15 +188,8 @@ class LearnedField:
         return after
 
     def squared_frequency(self, theta, base: float = 0.0) -> np.ndarray:
-        """ω² of waves θ = k dx about a uniform field, exact in dt and dx.
-
-        Negative where a wave grows; NaN where it grows and alternates.
-        """
-        cosine = self.density.dispersion([base], theta)[0]
-        with np.errstate(invalid="ignore"):
-            omega = np.arccos(cosine.astype(complex))
-        square = (omega / self.density.basis.time_step) ** 2
-        return np.where(cosine < -1, np.nan, square.real)
+        """ω² of waves; see :meth:`DiscreteDensity.squared_frequency`."""
+        return self.density.squared_frequency(theta, base)
 
     def speed_squared(self, base: float = 0.0) -> float:
         """c² = Δω²/Δk² of the two longest waves that the snapshots hold, m²/s².
@@ -190,10 +197,7 @@ class LearnedField:
         The uniform field is one of them if it moves: its frequency is not known else.
         """
         theta = 2 * np.pi / self.nodes * np.array(self.longest)
-        squares = (theta / self.density.basis.spacing) ** 2
-        return float(
-            np.diff(self.squared_frequency(theta, base)) @ (1 / np.diff(squares))
-        )
+        return self.density.speed_squared(theta, base)
 
     def slope(self, u: np.ndarray) -> np.ndarray:
         """V'(u) over the mass density, by backward error analysis.
@@ -209,8 +213,10 @@ class LearnedField:
         solved by iteration for a polynomial a.
         """
         u, h = np.asarray(u, dtype=float), self.density.basis.time_step
+        basis = replace(self.density.basis, decay=1.0)
+        conservative = DiscreteDensity(basis, self.density.coefficients)
         points = np.linspace(-1, 1, POINTS_OF_FORCE) * np.abs(u).max()
-        leading = 2 * self._uniform_step(points) / h**2
+        leading = 2 * _uniform_step(conservative, points) / h**2
         fit = np.polynomial.Chebyshev.fit
         acceleration = fit(points, leading, DEGREE_OF_FORCE)
         for _ in range(ITERATIONS):
@@ -218,17 +224,6 @@ class LearnedField:
             more = h**2 / 12 * d * a + h**4 / 360 * (d**2 + 3 * dd * a) * a
             acceleration = fit(points, leading - more, DEGREE_OF_FORCE)
         return -acceleration(u)
-
-    def _uniform_step(self, u: np.ndarray) -> np.ndarray:
-        """Return f with u^{n−1} = u^{n+1} = u + f about a uniform u^n = u."""
-        f = np.zeros_like(u)
-        for _ in range(ITERATIONS):
-            layers = np.repeat(np.stack([u, u + f], axis=1)[..., None], 2, axis=2)
-            push, _ = self.density.derivatives(layers[:, ::-1], 1)
-            slope, matrix = self.density.derivatives(layers, 0, bend=True)
-            # The other snapshot is the same by reversal of time.
-            f = f - (push + slope)[:, 0] / (2 * matrix[:, 0].sum(axis=1))
-        return f
 
     def __str__(self) -> str:
         basis = self.density.basis
@@ -248,10 +243,38 @@ class LearnedField:
             f"degree {basis.degree}{', even' if basis.even else ''}\n"
             f"  dt = {basis.time_step:g} s, dx = {basis.spacing:g} m\n"
             f"  noise of the snapshots: {self.noise:.3g}; {self.waves} waves above it\n"
-            f"  c^2 = {self.speed_squared():.6g} m^2/s^2\n{stability}"
+            f"  c^2 = {_interval(self.speed, self.speed_std)} m^2/s^2 (95 %)\n"
+            f"{self._energy}\n{stability}"
         )
 
+    @property
+    def _energy(self) -> str:
+        """What becomes of the energy, in words."""
+        rate = f"{_interval(self.damping, self.damping_std)} 1/s (95 %)"
+        decay, u = self.density.basis.decay, self.field
+        if decay == 1:
+            return f"Energy is conserved: a damping would have the rate {rate}"
+        how = "lost" if decay < 1 else "gained"
+        return f"Energy is {how}: {u}_tt + gamma {u}_t with gamma = {rate}"
+
     __repr__ = __str__
+
+
+def _interval(value: float, std: float) -> str:
+    width = NORMAL_QUANTILE * std if np.isfinite(std) else 0.0
+    return " ± ".join(filter(None, rounded(value, width)))
+
+
+def _uniform_step(density: DiscreteDensity, u: np.ndarray) -> np.ndarray:
+    """Return f with u^{n−1} = u^{n+1} = u + f about a uniform u^n = u."""
+    f = np.zeros_like(u)
+    for _ in range(ITERATIONS):
+        layers = np.repeat(np.stack([u, u + f], axis=1)[..., None], 2, axis=2)
+        push, _ = density.derivatives(layers[:, ::-1], 1)
+        slope, matrix = density.derivatives(layers, 0, bend=True)
+        # The other snapshot is the same by reversal of time.
+        f = f - (push + slope)[:, 0] / (2 * matrix[:, 0].sum(axis=1))
+    return f
 
 
 def central(u: np.ndarray, step: float, order: int) -> np.ndarray:
