@@ -39,6 +39,8 @@ NAVIGATION = {
         "docs/tutorial",
         "docs/your_own_data",
         "docs/coming_from_pysindy",
+        "docs/coming_from_pyoma",
+        "docs/coming_from_pylake",
     ],
     "Method families": [f"src/leastaction/{family}/README" for family in FAMILIES],
     "Reference": ["docs/api/index", "config/README", "docs/conventions"],
