@@ -139,7 +139,7 @@ def output_modes(
     return _dataset(inside, kinds, poles, spectrum, channels).assign_attrs(about)
 
 
-class Identified(NamedTuple):
+class IdentifiedModes(NamedTuple):
     """Modes of the best model, its order, and whether its likelihood has settled."""
 
     modes: list[Mode]
@@ -181,10 +181,10 @@ def _identified(series: Series, rate: float):
     best = models[int(np.argmin(values))]
     found = fit(best, records)
     modes = modes_of(found, rate, series.scale)
-    return Identified(modes, best.order, found.converged), np.array(poles)
+    return IdentifiedModes(modes, best.order, found.converged), np.array(poles)
 
 
-def _kind(mode: Mode, poles: np.ndarray, found: Identified) -> str:
+def _kind(mode: Mode, poles: np.ndarray, found: IdentifiedModes) -> str:
     """What a pair of poles is that is no tone."""
     if mode.damping_ratio > LARGEST_DAMPING_RATIO:
         return BACKGROUND
