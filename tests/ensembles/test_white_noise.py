@@ -28,7 +28,7 @@ def of_trajectories(n):
 @pytest.mark.parametrize("drawn", [of_steps, of_trajectories])
 @pytest.mark.parametrize("dt", [1e-3, 0.5])
 def test_increments_have_the_covariance_of_the_wiener_process(dt, drawn):
-    n = 200_000
+    n = 50_000
     normals = drawn(n)
     dw, dz = (a[:, 0] for a in wiener_increments(normals, dt))
     exact = np.array([[dt, dt**2 / 2], [dt**2 / 2, dt**3 / 3]])
