@@ -14,6 +14,8 @@
 #   make docs        the site of the documentation: site/index.html
 #   make costs       cost of one ensemble stage by stage, of learning and of densities
 #   make check       lint, format and import checks
+#   make lock        requirements.lock with the newest versions that pyproject.toml allows
+#   make lowest      tests of the package with the lowest versions that it allows
 
 PYTHON ?= python3
 VENV := .venv
@@ -34,7 +36,7 @@ COSTS := stochastic_lagrangian shadow_integration fokker_planck
 SNAKEMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce quick beyond test attack cluster report docs bench costs check clean
+.PHONY: help reproduce quick beyond test attack cluster report docs bench costs check lock lowest clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -58,6 +60,22 @@ $(BENCH)/ready: benchmarks/requirements.txt pyproject.toml
 	$(BENCH)/bin/$(PIP_INSTALL) -r benchmarks/requirements.txt
 	$(BENCH)/bin/$(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
+
+# The lock names neither an index nor a folder; --allow-unsafe pins setuptools, too.
+lock:
+	$(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/$(PIP_INSTALL) pip-tools
+	CUSTOM_COMPILE_COMMAND='make lock' \
+		.venv-lock/bin/pip-compile --quiet --upgrade --all-extras --all-build-deps \
+		--generate-hashes --allow-unsafe --strip-extras --no-annotate \
+		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
+		--output-file requirements.lock pyproject.toml
+
+lowest:
+	$(PYTHON) -m venv .venv-lowest
+	sed -n 's/^    "\([a-zA-Z0-9-]*\)>=\(.*\)",$$/\1==\2/p' pyproject.toml >.venv-lowest/lowest.txt
+	.venv-lowest/bin/$(PIP_INSTALL) -c .venv-lowest/lowest.txt . pytest pytest-xdist hypothesis
+	$(ONE_THREAD) .venv-lowest/bin/python -m pytest tests/core tests/likelihood
 
 reproduce: $(READY)
 	$(SNAKEMAKE)
@@ -106,4 +124,4 @@ check: $(READY)
 	$(SNAKEMAKE) --lint
 
 clean:
-	rm -rf $(VENV) $(BENCH) build site docs/api jupyter_execute .snakemake logs results/*/ results/*.csv results/*.html results/matrix.* report.html
+	rm -rf $(VENV)* build site docs/api jupyter_execute .snakemake logs results/*/ results/*.csv results/*.html results/matrix.* report.html

@@ -3,6 +3,7 @@
 import os
 
 import netCDF4
+import pytest
 from disturbed import DERIVATIVES, OBSERVATIONS
 
 from leastaction.core.files import add_mark
@@ -20,16 +21,27 @@ def test_lost_last_block(disturbed):
     project.completes(*command.split()[1:])
 
 
-def test_a_result_of_another_example(disturbed):
-    """A valid file that was copied into the wrong folder."""
+@pytest.mark.parametrize(
+    ("attribute", "other", "says"),
+    [
+        (
+            "result",
+            "stochastic_lagrangian/duffing/observations",
+            "is the result stochastic_lagrangian/duffing/observations; expected stoch",
+        ),
+        ("made_with", 16 * "0", "was made with other settings than those of the conf"),
+    ],
+)
+def test_a_result_that_belongs_elsewhere(disturbed, attribute, other, says):
+    """A valid file of another example, or of other settings, copied into its place."""
     project = disturbed(DERIVATIVES)
     path = project.folder / OBSERVATIONS
     times = path.stat().st_mtime_ns
     project.without(DERIVATIVES)
     with netCDF4.Dataset(path, "a") as file:
-        assert file.result_of == "stochastic_lagrangian/harmonic"
-        file.result_of = "stochastic_lagrangian/duffing"
+        assert file.getncattr(attribute) != other
+        file.setncattr(attribute, other)
     add_mark(path)
     os.utime(path, ns=(times, times))
-    project.fails("is a result of stochastic_lagrangian/duffing; expected one of stoch")
+    project.fails(says)
     project.completes("--forcerun", OBSERVATIONS)

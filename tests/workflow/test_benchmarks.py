@@ -23,8 +23,7 @@ def benchmarks(monkeypatch):
 
 
 def pins(path):
-    lines = [line for line in path.read_text().splitlines() if "==" in line]
-    pairs = [line.split("==") for line in lines if not line.startswith("#")]
+    pairs = re.findall(r"^([\w.-]+)==([^\s\\]+)", path.read_text(), flags=re.MULTILINE)
     return {name.lower().replace("_", "-"): number for name, number in pairs}
 
 

@@ -64,14 +64,12 @@ def test_environment_and_pyproject_name_the_same_packages():
     assert named | set(by_pip) == declared | {python, "pip"}
 
 
-def test_lock_pins_every_declared_package_and_names_no_index():
+def test_lock_pins_every_declared_package_with_hashes_and_names_no_index():
     lock = (ROOT / "requirements.lock").read_text()
     assert "://" not in lock and "--index" not in lock
-    pinned = {
-        line.split("==")[0].lower().replace("_", "-")
-        for line in lock.splitlines()
-        if line and not line.startswith("#")
-    }
+    entries = re.findall(r"^(\S+)==\S+ \\\n +--hash=sha256:", lock, flags=re.MULTILINE)
+    assert len(entries) == lock.count("==")
+    pinned = {name.lower().replace("_", "-") for name in entries}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = set(project["dependencies"])
     for extra in project["optional-dependencies"].values():

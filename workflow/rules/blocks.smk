@@ -14,6 +14,12 @@ def model_of_block(wildcards):
     )
 
 
+def results_of_file(wildcards):
+    """Digests of a file that is gathered, and of its blocks."""
+    estimator, _, file = wildcards.file.rpartition("/")
+    return results(wildcards.paper, wildcards.example, estimator, file)
+
+
 ruleorder: gather > simulate_large > simulate
 ruleorder: gather > differentiate_large > differentiate
 ruleorder: gather > assemble_large > assemble
@@ -93,6 +99,8 @@ rule gather:
         "../../environment.yml"
     resources:
         mem_mb=memory,
+    params:
+        results=results_of_file,
     message:
         "Gathering {wildcards.file} of {wildcards.example}"
     script:

@@ -25,7 +25,7 @@ from leastaction.configuration.config import (
     without_data,
     without_examples,
 )
-from leastaction.configuration.jobs import bytes_of_paths
+from leastaction.configuration.jobs import bytes_of_paths, digests
 from leastaction.configuration.sources import source_files, write_listing
 from leastaction.configuration.sweep import maker, shown
 from leastaction.core.settings import ConfigError, complete
@@ -59,6 +59,9 @@ STAGE_OF = {
     "model": "identify",
     "rollout": "validate",
 }
+
+MADE_BY = {stage: file for file, stage in STAGE_OF.items()}
+MADE_BY |= {"import": "observations", "predict": "rollout"}
 
 
 # The folder of the project, whichever workflow uses ours as a module. Where ours is used
@@ -268,9 +271,35 @@ def memory(wildcards, attempt):
 
 def settings_of(stage):
     """Params of a stage: the part of the example's configuration that it uses."""
-    return lambda wildcards: SETTINGS[stage](
-        example_of(wildcards), wildcards.get("estimator")
-    ) | block_of(stage, wildcards)
+
+    def params(wildcards):
+        names = wildcards.get("paper", "recordings"), wildcards.example
+        estimator = wildcards.get("estimator")
+        used = SETTINGS[stage](example_of(wildcards), estimator)
+        own = {"results": results(*names, estimator, MADE_BY[stage])}
+        return used | block_of(stage, wildcards) | own
+
+    return params
+
+
+@cache
+def results(paper, name, estimator="recommended", last="rollout"):
+    """Digest of the settings behind each result up to the file `last` of an estimator."""
+    recorded = paper == "recordings"
+    example = recording(name) if recorded else EXAMPLES[paper, name]
+    first = SETTINGS["import" if recorded else "simulate"](example)
+    found = digests(first, example, estimator, last)
+    return {f"{paper}/{name}/{file}": digest for file, digest in found.items()}
+
+
+def results_of(paper, names, estimators=shown, last="rollout"):
+    """The same of estimators of several examples, such as of those that are shown."""
+    return {
+        file: digest
+        for name in names
+        for estimator in estimators(EXAMPLES[paper, name]["estimators"])
+        for file, digest in results(paper, name, estimator, last).items()
+    }
 
 
 def sources_of(stage):

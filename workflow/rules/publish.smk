@@ -374,7 +374,8 @@ rule write_law:
         "../../environment.yml"
     params:
         settings=lambda wildcards: {
-            "title": recording(wildcards.example)["title"] or wildcards.example
+            "title": recording(wildcards.example)["title"] or wildcards.example,
+            "results": results("recordings", wildcards.example),
         },
     message:
         "Writing the law of {wildcards.example}"

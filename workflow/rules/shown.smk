@@ -57,6 +57,11 @@ def panels(wildcards, parts):
     return {name: panel(EXAMPLES[wildcards.paper, name], parts) for name in names}
 
 
+def results_shown(wildcards, last="rollout"):
+    """Digests of the results that a figure or a table shows."""
+    return results_of(wildcards.paper, shown_examples(wildcards), last=last)
+
+
 def models_of(paper, names):
     """Models of the estimators that are shown of the examples `names`."""
     return [
@@ -141,6 +146,7 @@ def figure_settings(wildcards):
     kind = numbered(wildcards)["shows"]
     return {
         "panels": panels(wildcards, FOR_PAPERS),
+        "results": results_shown(wildcards),
         "figures": {wildcards.figure: kind},
         "style": config["figures"],
     }
@@ -151,6 +157,7 @@ def example_settings(wildcards):
     names = example_figures(example_of(wildcards))
     return {
         "panels": panels(wildcards, FOR_FIGURES),
+        "results": results_shown(wildcards),
         "figures": {name: name for name in names},
         "formats": KINDS,
         "style": config["figures"],
@@ -164,6 +171,7 @@ def recording_figures(wildcards):
     listed = {"estimators": ["recommended"], "rolled_out": rolled_out}
     return {
         "panels": {wildcards.example: listed},
+        "results": results("recordings", wildcards.example),
         "figures": {name: name for name in figures_of_recording(wildcards.example)},
         "style": config["figures"],
     }
@@ -174,14 +182,21 @@ def table_settings(wildcards):
     source = f"Paper {paper['number']}, " if "number" in paper else ""
     return {
         "panels": panels(wildcards, FOR_TABLES_AND_SCORES),
+        "results": results_shown(
+            wildcards, "rollout" if table_rollouts(wildcards) else "model"
+        ),
         "table": entry["shows"],
         "caption": f"{source}{paper['title']}.\n{entry['caption']}".strip(),
     }
 
 
 def score_settings(wildcards):
-    panels = {wildcards.example: scored(example_of(wildcards))}
-    return {"panels": panels, "paper": wildcards.paper}
+    paper, name = wildcards.paper, wildcards.example
+    return {
+        "panels": {name: scored(EXAMPLES[paper, name])},
+        "results": results_of(paper, [name], estimators=list),
+        "paper": paper,
+    }
 
 
 def scored_files(part, file):
@@ -239,10 +254,16 @@ def study_rollouts(wildcards):
 
 def study_settings(wildcards):
     """As `figure_settings`, of the examples of a study."""
+    last = "rollout" if study_rollouts(wildcards) else "model"
     return {
         "panels": {
             f"{paper}/{name}": panel(EXAMPLES[paper, name], FOR_FIGURES)
             for paper, name in study_examples(wildcards)
+        },
+        "results": {
+            file: digest
+            for paper, name in study_examples(wildcards)
+            for file, digest in results_of(paper, [name], last=last).items()
         },
         "figures": {wildcards.study: config["studies"][wildcards.study]["figure"]},
         "style": config["figures"],
@@ -281,7 +302,11 @@ def description_settings(wildcards):
     """The truth of an example, and its estimators in the order of their models."""
     example = EXAMPLES[wildcards.paper, wildcards.example]
     parts = {key: example[key] for key in ("title", "system")}
-    return {**parts, "estimators": shown(example["estimators"])}
+    return {
+        **parts,
+        "estimators": shown(example["estimators"]),
+        "results": results_of(wildcards.paper, [wildcards.example], last="model"),
+    }
 
 
 def matrix_settings():
@@ -422,6 +447,11 @@ def machines_settings(wildcards):
     told = {n: read_yaml(path)["recordings"][n] for n, path in MACHINES.items()}
     return {
         "recorded": recorded_machines(),
+        "results": {
+            file: digest
+            for name in recorded_machines()
+            for file, digest in results("recordings", name).items()
+        },
         "machines": {
             name: {
                 "title": given["title"],

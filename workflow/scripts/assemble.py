@@ -1,6 +1,6 @@
 """Rule `assemble`: from observations and derivatives to equations in coefficients."""
 
-from leastaction.core.files import Replicates, owner, save_replicates
+from leastaction.core.files import Replicates, save_replicates
 from leastaction.core.method import step
 from leastaction.core.progress import start_logging, tracked
 
@@ -10,16 +10,20 @@ def main(
     derivatives: str,
     settings: dict,
     library: str,
-    of: str | None = None,
 ) -> None:
     """Assemble replicate by replicate."""
     method = step("assemble", settings["assemble"])
-    files = Replicates(observations, derivatives, block=settings.get("block"), of=of)
+    files = Replicates(
+        observations,
+        derivatives,
+        block=settings.get("block"),
+        results=settings.get("results"),
+    )
     results = (
         method(data, rates, settings["library"])
         for data, rates in tracked(files, "assemble")
     )
-    save_replicates(results, library, method.contract(), of)
+    save_replicates(results, library, method.contract(), settings.get("results"))
 
 
 if __name__ == "__main__":
@@ -29,5 +33,4 @@ if __name__ == "__main__":
         snakemake.input.derivatives,
         snakemake.params.settings,
         snakemake.output.library,
-        owner(snakemake.wildcards),
     )

@@ -12,7 +12,7 @@ def main(models: list, settings: dict, law: str) -> None:
     parts = [f"# {settings['title']}"]
     parts += ["## The truth", code(system_from_config(settings["system"]))]
     for name, path in zip(settings["estimators"], models, strict=True):
-        found = load(path)
+        found = load(path, results=settings["results"])
         count = found.sizes["replicate"]
         of = f", replicate 1 of {count}" if count > 1 else ""
         parts += [f"## {name}{of}", code(model_of(found))]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from leastaction.core.files import load, save_text
+from leastaction.core.files import load_all, save_text
 from leastaction.core.progress import start_logging
 from leastaction.recordings.law import Law
 from leastaction.recordings.machines import machine, machines_document
@@ -10,15 +10,11 @@ from leastaction.recordings.machines import machine, machines_document
 
 def main(inputs, settings: dict, target: str) -> None:
     """One section per machine, with the law of those whose data are there."""
-    rollouts = {Path(path).parents[1].name: path for path in inputs.rollouts}
-    files = zip(inputs.observations, inputs.models, strict=True)
+    rollouts = {Path(path).parents[1].name: [path] for path in inputs.rollouts}
+    files = zip(inputs.models, inputs.observations, strict=True)
     laws = {
-        name: Law(
-            load(model),
-            load(observations),
-            load(rollouts[name]) if name in rollouts else None,
-        )
-        for name, (observations, model) in zip(settings["recorded"], files, strict=True)
+        name: Law(*load_all([*found, *rollouts.get(name, [])], settings["results"]))
+        for name, found in zip(settings["recorded"], files, strict=True)
     }
     told = [
         machine(name, about["title"], about["published"], laws.get(name))

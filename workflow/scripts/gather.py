@@ -1,15 +1,16 @@
 """Rule `gather`: blocks of replicates in one file, as one job would have written it."""
 
-from leastaction.core.files import Replicates, owner, save_replicates
+from leastaction.core.files import Replicates, save_replicates
 from leastaction.core.progress import start_logging
 
 
-def main(blocks: list, whole: str, of: str | None = None) -> None:
+def main(blocks: list, whole: str, results: dict | None = None) -> None:
     """Put the blocks one behind the other, replicate by replicate."""
-    pieces = (piece for path in blocks for (piece,) in Replicates(path, of=of))
-    save_replicates(pieces, whole)
+    files = (Replicates(path, results=results) for path in blocks)
+    pieces = (piece for file in files for (piece,) in file)
+    save_replicates(pieces, whole, results=results)
 
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
-    main(snakemake.input.blocks, snakemake.output.whole, owner(snakemake.wildcards))
+    main(snakemake.input.blocks, snakemake.output.whole, snakemake.params.results)

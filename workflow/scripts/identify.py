@@ -1,22 +1,24 @@
 """Rule `identify`: from equations in coefficients to a model with error bars."""
 
-from leastaction.core.files import Replicates, owner, save_replicates
+from leastaction.core.files import Replicates, save_replicates
 from leastaction.core.method import step
 from leastaction.core.progress import start_logging, tracked
 
 
-def main(
-    observations: str, library: str, settings: dict, model: str, of: str | None = None
-) -> None:
+def main(observations: str, library: str, settings: dict, model: str) -> None:
     """Identify replicate by replicate; the library may be of another estimator."""
-    example = of and of.rpartition("/")[0]
     method = step("identify", settings["identify"])
-    files = Replicates(observations, library, block=settings.get("block"), of=example)
+    files = Replicates(
+        observations,
+        library,
+        block=settings.get("block"),
+        results=settings.get("results"),
+    )
     results = (
         method(data, equations, settings["library"])
         for data, equations in tracked(files, "identify")
     )
-    save_replicates(results, model, method.contract(), of)
+    save_replicates(results, model, method.contract(), settings.get("results"))
 
 
 if __name__ == "__main__":
@@ -26,5 +28,4 @@ if __name__ == "__main__":
         snakemake.input.library,
         snakemake.params.settings,
         snakemake.output.model,
-        owner(snakemake.wildcards),
     )

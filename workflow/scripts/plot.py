@@ -7,7 +7,7 @@ folder, every figure goes into it in the formats of the settings.
 from itertools import product
 from pathlib import Path
 
-from leastaction.core.files import load, save_figure, save_text
+from leastaction.core.files import load_all, save_figure, save_text
 from leastaction.core.progress import start_logging
 from leastaction.report.panel import panels_from
 from leastaction.report.style import draw, finding
@@ -15,9 +15,8 @@ from leastaction.report.style import draw, finding
 
 def main(models: list, rollouts: list, settings: dict, files: list) -> None:
     """Draw each figure once and save it in every format."""
-    panels = panels_from(
-        settings["panels"], [load(p) for p in models], [load(p) for p in rollouts]
-    )
+    found = (load_all(paths, settings["results"]) for paths in (models, rollouts))
+    panels = panels_from(settings["panels"], *found)
     drawn = {
         name: draw(kind, panels, settings["style"])
         for name, kind in settings["figures"].items()

@@ -1,6 +1,6 @@
 """Rule `score`: rows of the scorecard of one example."""
 
-from leastaction.core.files import load, save_text
+from leastaction.core.files import load_all, save_text
 from leastaction.core.progress import start_logging
 from leastaction.report.panel import panels_from
 from leastaction.report.scorecard import example_rows, to_csv
@@ -8,9 +8,8 @@ from leastaction.report.scorecard import example_rows, to_csv
 
 def main(models: list, rollouts: list, settings: dict, scores: str) -> None:
     """Compare every estimator with the truth and with the paper."""
-    (panel,) = panels_from(
-        settings["panels"], [load(p) for p in models], [load(p) for p in rollouts]
-    )
+    found = (load_all(paths, settings["results"]) for paths in (models, rollouts))
+    (panel,) = panels_from(settings["panels"], *found)
     save_text(to_csv(example_rows(settings["paper"], panel)), scores)
 
 

@@ -1,12 +1,12 @@
 """Rule `simulate`: observations of a known system, one ensemble per replicate."""
 
 from leastaction.core.families import declared_units, system_from_config
-from leastaction.core.files import owner, save_replicates
+from leastaction.core.files import save_replicates
 from leastaction.core.method import step
 from leastaction.core.progress import start_logging, tracked
 
 
-def main(settings: dict, observations: str, of: str | None = None) -> None:
+def main(settings: dict, observations: str) -> None:
     """Simulate every replicate and save them as they come."""
     system = system_from_config(settings["system"])
     units = declared_units(settings["system"])
@@ -22,7 +22,7 @@ def main(settings: dict, observations: str, of: str | None = None) -> None:
         )
         for replicate in tracked(replicates, "simulate")
     )
-    save_replicates(ensembles, observations, scheme.contract(), of)
+    save_replicates(ensembles, observations, scheme.contract(), settings.get("results"))
 
 
 if __name__ == "__main__":
@@ -30,5 +30,4 @@ if __name__ == "__main__":
     main(
         snakemake.params.settings,
         snakemake.output.observations,
-        owner(snakemake.wildcards),
     )

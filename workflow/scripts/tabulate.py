@@ -1,6 +1,6 @@
 """Rule `tabulate`: one table of a paper, with its printed values beside ours."""
 
-from leastaction.core.files import load, save_text
+from leastaction.core.files import load_all, save_text
 from leastaction.core.progress import start_logging
 from leastaction.report.panel import panels_from
 from leastaction.report.tables import render, table
@@ -8,9 +8,8 @@ from leastaction.report.tables import render, table
 
 def main(models: list, rollouts: list, settings: dict, files: dict) -> None:
     """Make one table in every format."""
-    panels = panels_from(
-        settings["panels"], [load(p) for p in models], [load(p) for p in rollouts]
-    )
+    found = (load_all(paths, settings["results"]) for paths in (models, rollouts))
+    panels = panels_from(settings["panels"], *found)
     made = table(settings["table"], panels)
     for kind, path in files.items():
         save_text(render(made, kind, settings["caption"]), path)

@@ -1,17 +1,19 @@
 """Rule `validate`: roll out the truth and the model on common random numbers."""
 
 from leastaction.core.families import system_from_config
-from leastaction.core.files import Replicates, owner, save_replicates
+from leastaction.core.files import Replicates, save_replicates
 from leastaction.core.method import rollout as rollout_of
 from leastaction.core.progress import start_logging, tracked
 
 
-def main(model: str, settings: dict, rollout: str, of: str | None = None) -> None:
+def main(model: str, settings: dict, rollout: str) -> None:
     """Validate replicate by replicate."""
     system = system_from_config(settings["system"])
     method = rollout_of(settings["kind"])
     first = settings["validate"].get("replicates")
-    replicates = Replicates(model, block=settings.get("block", (0, first)), of=of)
+    replicates = Replicates(
+        model, block=settings.get("block", (0, first)), results=settings.get("results")
+    )
     results = (
         method.function()(
             system,
@@ -24,7 +26,7 @@ def main(model: str, settings: dict, rollout: str, of: str | None = None) -> Non
         )
         for (estimate,) in tracked(replicates, "validate")
     )
-    save_replicates(results, rollout, method.makes, of)
+    save_replicates(results, rollout, method.makes, settings.get("results"))
 
 
 if __name__ == "__main__":
@@ -33,5 +35,4 @@ if __name__ == "__main__":
         snakemake.input.model,
         snakemake.params.settings,
         snakemake.output.rollout,
-        owner(snakemake.wildcards),
     )

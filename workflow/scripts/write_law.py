@@ -1,6 +1,6 @@
 """Rule `write_law`: the law of a recording in plain words, and as a file."""
 
-from leastaction.core.files import job_usage, load, save_text
+from leastaction.core.files import job_usage, load_all, save_text
 from leastaction.core.progress import start_logging
 from leastaction.recordings.law import Law
 
@@ -10,15 +10,15 @@ def main(
     model: str,
     rollouts: list,
     usages: list,
-    title: str,
+    settings: dict,
     law: str,
     saved: str,
 ) -> None:
     """Write the law as Markdown and NetCDF; a random motion has no prediction."""
     used = map(job_usage, usages)
     seconds = sum(one["user"] + one["system"] for one in used)
-    parts = [load(model), load(observations), *map(load, rollouts)]
-    found = Law(*parts, title=title, seconds=seconds)
+    parts = load_all([model, observations, *rollouts], settings["results"])
+    found = Law(*parts, title=settings["title"], seconds=seconds)
     save_text(found.to_markdown(), law)
     found.save(saved)
 
@@ -30,7 +30,7 @@ if __name__ == "__main__":
         snakemake.input.model,
         snakemake.input.get("rollouts", []),
         snakemake.input.usages,
-        snakemake.params.settings["title"],
+        snakemake.params.settings,
         snakemake.output.law,
         snakemake.output.saved,
     )

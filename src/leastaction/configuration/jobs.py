@@ -5,14 +5,19 @@ dictionary: a change elsewhere does not re-run it. The modules are those that th
 methods named in the configuration live in.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
-from leastaction.configuration.sweep import shown
+from leastaction.configuration.sweep import STAGES, maker, shown
 from leastaction.core import families
 from leastaction.core.families import is_field, is_port
 from leastaction.core.method import Ensemble, Step, kind_of_rollout, rollout, step
 from leastaction.core.recipe import kind_of_data
+
+# What the `STAGES` of an estimator make.
+FILES = ("derivatives", "library", "model")
 
 
 def simulate_settings(example: Mapping, estimator: str | None = None) -> dict:
@@ -147,6 +152,33 @@ SETTINGS: Mapping[str, Callable] = {
     "validate": validate_settings,
 }
 MODULES: Mapping[str, Callable] = {s: partial(modules_of, s) for s in SETTINGS}
+
+
+def digests(
+    first: Mapping, example: Mapping, estimator: str | None, last: str
+) -> dict[str, str]:
+    """Digest of all settings behind each result of an example, by its name.
+
+    `first` are the settings that its observations are made with. The names,
+    ``observations`` and ``estimator/model``, are those of the files that a job of the
+    `estimator` reads or makes, whose output is the file `last`; a result may be that of
+    another estimator (:func:`leastaction.configuration.sweep.maker`).
+    """
+    found = {"observations": (before := _digest(first))}
+    if last == "observations":
+        return found
+    for stage, file in zip(STAGES, FILES, strict=True):
+        before = _digest(before, step_settings(stage, example, estimator))
+        for name in (estimator, maker(example["estimators"], estimator, stage)):
+            found[f"{name}/{file}"] = before
+        if file == last:
+            return found
+    return found | {f"{estimator}/{last}": _digest(before, example["validate"])}
+
+
+def _digest(*settings) -> str:
+    text = json.dumps(settings, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def is_random(example: Mapping) -> bool:

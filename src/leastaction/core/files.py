@@ -39,8 +39,8 @@ MOST_INFLATED = 4
 MOST_BYTES_OF_VARIABLE = 2**26
 # Attributes by which xarray changes numbers.
 SCALING = {"scale_factor", "add_offset", "_FillValue", "missing_value"}
-# Attribute that says whose result a file is.
-RESULT_OF = "result_of"
+# Attributes: which result a file is, and the digest of the settings that made it.
+BELONGING = ("result", "made_with")
 # What is read once, chunk by chunk, needs no cache.
 netCDF4.set_chunk_cache(2**20)
 
@@ -214,11 +214,28 @@ def _named_if_unreadable(path: str | Path) -> Iterator[None]:
         ) from None
 
 
-def load(path: str | Path, name: str | None = None) -> xr.Dataset:
-    """Read a whole file, checked against the contract `name` (or its own)."""
+def load(
+    path: str | Path,
+    name: str | None = None,
+    results: Mapping[str, str] | None = None,
+) -> xr.Dataset:
+    """Read a whole file, checked against the contract `name` (or its own).
+
+    With `results`, ContractError also for a file that is not the result that belongs
+    to its place (:func:`refuse_of_another`).
+    """
+    if results:
+        refuse_of_another(path, results)
     with open_dataset(path) as dataset, _named_if_unreadable(path):
         dataset = dataset.load()
     return check(dataset, name or dataset.attrs.get("contract"), str(path))
+
+
+def load_all(
+    paths: Iterable[str | Path], results: Mapping[str, str]
+) -> list[xr.Dataset]:
+    """Read whole files, the `results` that belong to their places; see :func:`load`."""
+    return [load(path, results=results) for path in paths]
 
 
 def sizes(path: str | Path) -> dict[str, int]:
@@ -227,25 +244,43 @@ def sizes(path: str | Path) -> dict[str, int]:
         return {str(name): size for name, size in dataset.sizes.items()}
 
 
-def owner(wildcards: Mapping[str, str]) -> str:
-    """Whose a result is, ``paper/example`` or ``paper/example/estimator``.
+def entry_of(path: str | Path, results: Mapping[str, str]) -> tuple[str, str]:
+    """Name and digest, among `results`, of the result that belongs to a place.
 
-    `wildcards` are those of a job of Snakemake; recordings have no paper.
+    The name is that of the place, ``paper/example/observations`` or
+    ``paper/example/estimator/model``; blocks of replicates share it.
+
+    >>> entry_of("out/p/e/model.1_of_2.nc", {"p/e/model": "1f"})
+    ('p/e/model', '1f')
     """
-    names = {"paper": "recordings", **wildcards}
-    keys = ("paper", "example", "estimator")
-    return "/".join(names[key] for key in keys if key in names)
+    path = Path(path)
+    parts = path.with_name(path.name.partition(".")[0]).parts
+    for name in ("/".join(parts[-depth:]) for depth in (4, 3)):
+        if name in results:
+            return name, results[name]
+    raise ContractError(f"{path} is no place of one of the results {sorted(results)}")
 
 
-def _refuse_of_another(path: str | Path, of: str) -> None:
-    """Refuse a result of another example or estimator, copied into the place of one."""
+def refuse_of_another(path: str | Path, results: Mapping[str, str]) -> None:
+    """Refuse a file that is not the result that belongs to its place.
+
+    Such as one of another example, or of other settings, that was copied there.
+    `results` are digests of the settings that each result was made with, by its name
+    (:func:`entry_of`).
+    """
     with open_dataset(path) as dataset:
-        written = str(dataset.attrs.get(RESULT_OF, ""))
-    pairs = zip(written.split("/"), of.split("/"), strict=False)
-    if any(a != b for a, b in pairs):
+        written = [str(dataset.attrs.get(key, ""))[:200] for key in BELONGING]
+    expected = entry_of(path, results)
+    again = f"make it again with: snakemake --forcerun {path}"
+    if written[0] != expected[0]:
         raise ContractError(
-            f"{path} is a result of {written[:200] or 'nothing that it names'}; "
-            f"expected one of {of}; make it again with: snakemake --forcerun {path}"
+            f"{path} is the result {written[0] or 'of nothing that it names'}; "
+            f"expected {expected[0]}; {again}"
+        )
+    if written[1] != expected[1]:
+        raise ContractError(
+            f"{path} was made with other settings than those of the configuration; "
+            f"{again}"
         )
 
 
@@ -256,19 +291,19 @@ class Replicates:
     through: that they are finite was checked before they were written. Of a `block`,
     the replicates from its first number up to its second are read.
 
-    ContractError if the files differ in their number of replicates, or one is a result
-    of another example than `of` (see :func:`owner`).
+    ContractError if the files differ in their number of replicates, or one is not the
+    result that belongs to its place (:func:`refuse_of_another`).
     """
 
     def __init__(
         self,
         *paths: str | Path,
         block: Sequence[int | None] | None = None,
-        of: str | None = None,
+        results: Mapping[str, str] | None = None,
     ):
         self._paths = paths
-        for path in paths if of else ():
-            _refuse_of_another(path, of)
+        for path in paths if results else ():
+            refuse_of_another(path, results)
         counts = {str(path): sizes(path).get("replicate") for path in paths}
         if len(set(counts.values())) != 1 or None in counts.values():
             raise ContractError(f"the files differ in their replicates: {counts}")
@@ -320,7 +355,7 @@ def save(
     dataset: xr.Dataset,
     path: str | Path,
     name: str,
-    of: str | None = None,
+    results: Mapping[str, str] | None = None,
     parts: Mapping[str, xr.Dataset] | None = None,
 ) -> None:
     """Write a dataset that honours the contract `name`, atomically.
@@ -328,27 +363,30 @@ def save(
     Further datasets, its `parts` by name, become groups of the file; they honour the
     contracts that they name themselves.
     """
-    save_replicates([dataset], path, name, of, parts)
+    save_replicates([dataset], path, name, results, parts)
 
 
 def save_replicates(
     pieces: Iterable[xr.Dataset],
     path: str | Path,
     name: str | None = None,
-    of: str | None = None,
+    results: Mapping[str, str] | None = None,
     parts: Mapping[str, xr.Dataset] | None = None,
 ) -> None:
     """Write pieces along `replicate` as they come, holding one in memory at a time.
 
     They honour the contract `name`, or the one that they name themselves; if one does
-    not, ContractError, and nothing is left at `path`. The file says whose result it is,
-    `of` (:func:`owner`), or as the pieces say. For `parts` see :func:`save`.
+    not, ContractError, and nothing is left at `path`. The file says which of `results`
+    it is (:func:`entry_of`). For `parts` see :func:`save`.
     """
+    belonging = {}
+    if results:
+        belonging = dict(zip(BELONGING, entry_of(path, results), strict=True))
     with atomic_write(path) as part:
         write = _create
         for piece in pieces:
             kind = name or piece.attrs["contract"]
-            attrs = {"contract": kind} | ({RESULT_OF: of} if of else {})
+            attrs = {"contract": kind, **belonging}
             piece = check(piece.assign_attrs(attrs), kind, f"result {path}")
             part.stat()  # netCDF4 would create what another job has removed
             with _told_if_full(path, piece.nbytes):
