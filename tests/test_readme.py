@@ -51,7 +51,8 @@ def test_the_first_page_runs_as_typed(tmp_path, monkeypatch, capsys):
     ((program,), (shown,)) = blocks("python"), blocks("text")
     agree(shown, run("-c", program, folder=tmp_path))
     made = sorted(path.name for path in (tmp_path / "law").iterdir())
-    assert made == ["law.md", "model.nc", "prediction.png", "residuals.png"]
+    figures = ["dynamics.png", "prediction.png", "residuals.png"]
+    assert made == sorted(["law.md", "model.nc", *figures])
     law = la.load(tmp_path / "law/model.nc")
     assert law.to_markdown() == (tmp_path / "law/law.md").read_text()
     again = la.load(tmp_path / "pendulum.nc")

@@ -123,6 +123,13 @@ def _add_analysis(add: Callable) -> None:
         metavar="REFUSAL",
         help="refusal to pass over, as its message names it; may be repeated",
     )
+    add(
+        "--test",
+        action="append",
+        default=[],
+        metavar="TABLE",
+        help="another table with the same columns, to be predicted; may be repeated",
+    )
     add("--title", default="", help="heading of the law")
     add("--out", type=Path, default=Path("law"), metavar="FOLDER", help="default: law/")
     add("--quiet", action="store_true", help="no progress bar")
@@ -233,6 +240,7 @@ def _describe(options) -> None:
 def _learn(options) -> None:
     from leastaction.core.files import save_figure, save_text
     from leastaction.recordings.command_line import OPTIONS, columns_of_options
+    from leastaction.recordings.import_recording import plain_text
     from leastaction.recordings.learn import learn
 
     logging.getLogger("matplotlib").setLevel(logging.WARNING)
@@ -244,26 +252,33 @@ def _learn(options) -> None:
     source = ", ".join(Path(path).name for path in options.table)
     if all(Path(path).exists() for path in options.table):
         _refuse_other_law(options.out, source)
+    how = {
+        "time": _time(options),
+        "trajectory": options.trajectory,
+        **columns,
+        **_reading(options),
+        **{key: value for key, value in reading.items() if value is not None},
+    }
     law = learn(
         options.table,
-        time=_time(options),
-        trajectory=options.trajectory,
-        **columns,
+        **how,
         excitation=options.excitation,
         library={"reference": options.reference} if options.reference else None,
         held_out=options.held_out,
         accept=options.accept,
         title=options.title or Path(options.table[0]).stem.replace("$", ""),
         progress=not options.quiet,
-        **_reading(options),
-        **{key: value for key, value in reading.items() if value is not None},
     )
+    told = law.to_markdown()
+    for path in options.test:
+        about = f"\n## What it predicts of {plain_text(Path(path).name)}\n\n"
+        told += about + law.test(path, **how).prediction()
     options.out.mkdir(parents=True, exist_ok=True)
     law.save(options.out / "model.nc")
-    save_text(law.to_markdown(), options.out / "law.md")
+    save_text(told, options.out / "law.md")
     for name in law.figures:
         save_figure(law.plot(name), options.out / f"{name}.png")
-    print(law)
+    print(told, end="")
     made = ["law.md", *(f"{name}.png" for name in law.figures), "model.nc"]
     print(f"Written to {options.out}/: {', '.join(made)}", file=sys.stderr)
 

@@ -1,5 +1,7 @@
 """The command `leastaction`: what the YAML does, in words of the shell."""
 
+import math
+import re
 import shlex
 import signal
 import subprocess
@@ -131,7 +133,62 @@ MISTAKES = {
         ["--time", "t", "--coordinate", "theta:rad", "--trajectory", "runs"],
         "unknown column 'runs'; did you mean 'run'?",
     ),
-    "held out": ([*ANGLE, "--held-out", "9"], "0, 1"),
+    "held out": ([*ANGLE, "--held-out", "9"], "Correct --held-out"),
+    "no column of the time": (
+        ["--time", "seconds", "--coordinate", "theta:rad"],
+        "column 'seconds' (--time): unknown column 'seconds'. Known: run, t, theta",
+    ),
+    "misspelt unit": (
+        ["--time", "t", "--coordinate", "theta:degrs"],
+        "'degrs' is not a unit; write something like rad, deg",
+    ),
+    "gram": (
+        ["--time", "t", "--coordinate", "theta:g"],
+        "a mass; of an accelerometer in g write it under `--acceleration`",
+    ),
+    "acceleration of an angle in g": (
+        [*ANGLE, "--acceleration", "theta:theta:g"],
+        "the coordinate is in rad; write a unit like rad/s^2",
+    ),
+    "force as a coordinate": (
+        ["--time", "t", "--coordinate", "theta:N"],
+        "a force; write it under `--input`",
+    ),
+}
+# What is done to a good table, and what is said of it.
+SPOILT = {
+    "empty": (lambda text: "", "the file is empty; expected a table of samples"),
+    "names alone": (lambda text: text[:12], "there is no row below the names"),
+    "short": (lambda text: text[:160], "record longer"),
+    "a word": (
+        lambda text: text.replace("0,0.0500,", "0,0.0500,OVL", 1),
+        "line 7, column 'theta': 'OVL",
+    ),
+    "constant": (
+        lambda text: re.sub(r",[-\d.]+\n", ",1\n", text),
+        "it is 1 in every row; expected something that moves. Check the cable",
+    ),
+    "unsorted": (
+        lambda text: text.replace("0,0.0500,", "0,0.3500,", 1),
+        "time goes back from 0.35 s to 0.06 s; expected time that increases. Sort",
+    ),
+    "decimal commas": (
+        lambda text: re.sub(r"\.(\d+)$", r",\1", text, flags=re.MULTILINE),
+        "it has 4 cells; expected 3, as many as names. Repair it; with decimal commas",
+    ),
+    "no runs": (
+        lambda text: re.sub(
+            r"^1,(\d+)", lambda m: f"0,{8 + int(m[1])}", text, flags=re.M
+        ),
+        "the motion jumps between samples and stays there",
+    ),
+    "one way": (
+        lambda text: "".join(
+            f"0,{i / 50:.2f},{3 * math.exp(-i / 25)}\n" if i else HEADER + "\n"
+            for i in range(200)
+        ),
+        "it goes one way and never turns around",
+    ),
 }
 FOREIGN = ("YAML", "import.", "`accept:", "`time:", "`unit:", "format:")
 
@@ -148,6 +205,22 @@ def test_a_mistake_is_said_in_words_of_the_shell(name, tmp_path, monkeypatch, ca
     assert status == 1 and message in told
     assert not [word for word in FOREIGN if word in told]
     assert not (tmp_path / "law").exists()
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_what_is_wrong_with_a_table_is_said_with_its_cure(
+    name, tmp_path, monkeypatch, capsys
+):
+    spoil, message = SPOILT[name]
+    monkeypatch.chdir(tmp_path)
+    path = write(tmp_path, rows(2), HEADER)
+    path.write_text(spoil(path.read_text()))
+    words = ["rig.csv", *ANGLE]
+    if name not in ("no runs", "one way"):
+        words += ["--trajectory", "run"]
+    status, told = run(capsys, "learn", *words)
+    assert status == 1 and message in told
+    assert not [word for word in FOREIGN if word in told]
 
 
 def test_remedies_are_options():

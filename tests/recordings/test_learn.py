@@ -183,21 +183,21 @@ def by_the_workflow(given, folder):
         for n in ("observations", "derivatives", "library", "model", "rollout")
     }
     rates, equations, model = (at[n] for n in ("derivatives", "library", "model"))
-    first, of = at["observations"], "recordings/rig/recommended"
-    run_script("import", settings("import"), first, "recordings/rig")
-    run_script("differentiate", first, settings("differentiate"), rates, of)
-    run_script("assemble", first, rates, settings("assemble"), equations, of)
-    run_script("identify", first, equations, settings("identify"), model, of)
+    first = at["observations"]
+    run_script("import", settings("import"), first)
+    run_script("differentiate", first, settings("differentiate"), rates)
+    run_script("assemble", first, rates, settings("assemble"), equations)
+    run_script("identify", first, equations, settings("identify"), model)
     random = example["excitation"] == "random"
     if not random:
-        run_script("predict", first, model, settings("predict"), at["rollout"], of)
+        run_script("predict", first, model, settings("predict"), at["rollout"])
     rollouts = [] if random else [at["rollout"]]
     law = folder / "law.md"
     timed = folder / "identify.tsv"
     timed.write_text("wall\tuser\tsystem\n99.9\t12.1\t0.2\n")
-    title = example["title"]
+    about = {"title": example["title"], "results": {}}
     saved = folder / "law.nc"
-    run_script("write_law", first, model, rollouts, [timed], title, law, saved)
+    run_script("write_law", first, model, rollouts, [timed], about, law, saved)
     return model, law, saved
 
 

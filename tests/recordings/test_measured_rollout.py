@@ -48,7 +48,7 @@ def test_a_constant_force_that_a_law_misses_is_seen_in_every_window():
     positions = Positions(
         equations, q[:, None], len(q), 0.01, np.full(1, 1e-3), 1, nodes
     )
-    missing, mean = force_error(positions, np.array([0.5, 0]), np.array([1]), 0.5)
+    missing, mean, _ = force_error(positions, np.array([0.5, 0]), np.array([1]), 0.5)
     np.testing.assert_allclose(missing, 0.3, atol=1e-4)
     windows = force.reshape(20, -1)
     np.testing.assert_allclose(mean[::2, 0], windows.mean(axis=1), atol=0.05)
@@ -73,7 +73,7 @@ def test_a_blow_between_two_windows_is_a_recorded_force():
             equations, np.zeros((samples, 1)), samples, dt, np.full(1, 1e-3), 8, nodes
         )
         motion = replace(begun, q=begun.rollout(start, c, samples)[0])
-        missing, mean = force_error(motion, c, np.array([2]), 0.5)
+        missing, mean, _ = force_error(motion, c, np.array([2]), 0.5)
         assert np.abs(missing).max() < 0.01
         rms.append(np.sqrt((mean**2).mean()))
     assert max(rms) < 1.5 * min(rms)

@@ -52,6 +52,55 @@ def again(law, tmp_path_factory):
     return la.load(path)
 
 
+def test_numbers_and_figures_have_the_units_of_the_user(law):
+    """In mm and kN: the same law, a stiffness in kN/mm, errors in mm."""
+    forces = np.array([force(TIME, k) for k in range(4)])
+    data = {"x": 1e3 * driven(), "f": 1e-3 * forces}
+    few = {"lagrangian": ["xdot**2", "x**2", "x**4"], "dissipation": ["xdot**2"]}
+    columns = {"coordinates": {"x": "mm"}, "inputs": {"x": "f [kN]"}, "library": few}
+    found = la.learn(data, time=TIME, progress=False, **columns)
+    pairs = zip(law.physical.itertuples(), found.physical.itertuples(), strict=True)
+    factors = {"N/m": ("kN/mm", 1e-6), "N·s/m": ("kN·s/mm", 1e-6), "N": ("kN", 1e-3)}
+    for one, other in pairs:
+        unit, factor = factors.get(one.unit, (one.unit, 1.0))
+        assert other.unit == unit
+        assert other.value == pytest.approx(factor * one.value, rel=1e-6)
+    axes = found.plot("prediction").axes
+    assert axes[0].get_ylabel() == "x (mm)" and axes[1].get_ylabel() == "error (mm)"
+    top = max(line.get_ydata().max() for line in axes[0].lines)
+    assert top == pytest.approx(
+        1e3 * float(found.rollout["q_measured"].max()), rel=1e-2
+    )
+    assert " mm | " in str(found) and "ahead, rms error: x 0." in str(found)
+
+
+def test_forces_energy_and_phase_plane(law):
+    """Of a right law: the energy is that of the truth, the recorded force is there."""
+    left, middle, right = law.plot("dynamics").axes
+    recorded = left.lines[0]
+    missed = left.lines[1].get_ydata()
+    label = str(law.rollout["label"].values[0])
+    run = int(label.split()[0])
+    begin = 20 * 0.9 if "end" in label else 0.0
+    truth = force(begin + recorded.get_xdata(), run)
+    assert np.abs(recorded.get_ydata() - truth).max() < 0.1 * np.abs(truth).max()
+    assert np.sqrt(np.mean(missed**2)) < 0.02 * np.sqrt(np.mean(truth**2))
+    x, v = (middle.lines[0].get_data()[k] for k in (0, 1))
+    energy = MASS * v**2 / 2 + STIFFNESS * x**2 / 2
+    np.testing.assert_allclose(right.lines[0].get_ydata(), energy, rtol=1e-2, atol=1e-3)
+    assert right.get_ylabel() == "energy (N·m)"
+
+
+def test_a_test_on_another_recording(law):
+    """Free runs and one sample ahead; the score is that of the same free runs."""
+    other = {"x": driven()[:1], "f": np.array([force(TIME, 0)])}
+    tested = law.test(other, time=TIME, inputs={"x": "f [N]"})
+    assert tested.rollout.sizes["trajectory"] == 1
+    assert 0.9e-4 < tested.rollout["one_step_error"].item() < 1.3e-4
+    assert "| 0 | x | 0.0001" in tested.prediction()
+    assert tested.score() == law.score(other, time=TIME, inputs={"x": "f [N]"})
+
+
 def picture(law, name):
     drawn = io.BytesIO()
     law.plot(name).savefig(drawn, format="png")

@@ -47,7 +47,12 @@ gc.freeze()
 for threshold in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
     os.environ.setdefault(threshold, str(2**40))
 
-# Figures of a randomly excited recording.
+# Figures of a recording, and of a randomly excited one.
+RECORDED = {
+    "prediction": "measured and predicted",
+    "residuals": "residuals",
+    "dynamics": "forces, phase plane, energy",
+}
 SHAKEN = ["spectra", "innovations", "one_step", "force_spectrum"]
 # The stage that makes each file. Later stages have higher priority: what one job writes is
 # read by the next while it is in memory. Figures, tables and scores come before the next
@@ -242,7 +247,7 @@ def recorded_usages(wildcards):
 def figures_of_recording(name):
     """Predictions; of a random motion, what its innovations say."""
     random = recording(name)["excitation"] == "random"
-    return SHAKEN if random else ["prediction", "residuals"]
+    return SHAKEN if random else list(RECORDED)
 
 
 def recording_outputs(name):

@@ -123,6 +123,7 @@ rule score:
 
 
 rule collect_scores:
+    """All rows of the scorecard: results/scorecard.csv and .html."""
     input:
         scores=[f"<results>/{p}/{n}/scores.csv" for p, n in printed_examples()],
         sources=sources("collect_scores"),
@@ -148,6 +149,7 @@ rule collect_scores:
 
 
 rule compare:
+    """Every method on every system as one figure: results/matrix.svg."""
     input:
         scores=[f"<results>/{p}/{n}/scores.csv" for p, n in COMPARED],
         models=[path for p, n in COMPARED for path in models_of(p, [n])],
@@ -200,6 +202,7 @@ rule describe:
 
 
 rule summarise:
+    """The page docs/results.md."""
     input:
         scorecard="<results>/scorecard.csv",
         sources=sources("summarise"),
@@ -219,6 +222,7 @@ rule summarise:
 
 
 rule summarise_papers:
+    """The page of all papers: results/index.html."""
     input:
         scorecard="<results>/scorecard.csv",
         pictures=papers_files("png"),
@@ -245,6 +249,7 @@ rule summarise_papers:
 
 
 rule summarise_beyond:
+    """The page of our own studies: results/beyond.html."""
     input:
         scores=[f"<results>/{p}/{n}/scores.csv" for p, n in beyond_examples()],
         pictures=[f"<results>/studies/{name}.png" for name in beyond_studies()],
@@ -304,13 +309,12 @@ rule plot_recording:
     input:
         models=["<results>/recordings/{example}/recommended/model.nc"],
         rollouts=["<results>/recordings/{example}/recommended/rollout.nc"],
-        sources=sources("plot", figures()["prediction"], figures()["residuals"]),
+        sources=sources("plot", *map(figures().get, RECORDED)),
     output:
-        prediction=figure("prediction", "measured and predicted"),
-        residuals=figure("residuals", "residuals"),
+        *[figure(name, shows) for name, shows in RECORDED.items()],
         others=expand(
             "<results>/recordings/{{example}}/figures/{figure}{kind}",
-            figure=["prediction", "residuals"],
+            figure=RECORDED,
             kind=OTHERS,
         ),
     log:
@@ -384,6 +388,7 @@ rule write_law:
 
 
 rule document_machines:
+    """The page docs/machines.md."""
     input:
         observations=of_machines("observations.nc"),
         models=of_machines("recommended/model.nc"),

@@ -34,13 +34,15 @@ CHANNELS = {
 GRAVITY = {"g": "g_0", "mg": "mg_0", "ug": "ug_0", "µg": "ug_0"}
 # What no coordinate is measured in, and what that then is.
 NO_COORDINATES = {
-    "kg": "a mass; of an accelerometer in g write it under accelerations or sensors",
-    "N": "a force; write it under inputs",
-    "N*m": "a torque; write it under inputs",
-    "m/s**2": "an acceleration; write it under accelerations or sensors",
+    "kg": "a mass; of an accelerometer in g write it under `accelerations`",
+    "N": "a force; write it under `inputs`",
+    "N*m": "a torque; write it under `inputs`",
+    "m/s**2": "an acceleration; write it under `accelerations`",
 }
 # Headings that are nothing but a unit of time.
 CLOCKS = ("ms", "us", "µs", "ns", "min")
+# Begin of a warning with which no law is simply found.
+CONTRADICTION = "units that contradict each other:"
 # Generalised force on a coordinate, by the unit of that.
 FORCES = {"m": "N", "rad": "N*m"}
 
@@ -57,6 +59,9 @@ class Column:
     angle: bool = False
     expression: sp.Expr | None = None  # of other columns; None of a column itself
     constants: tuple[str, ...] = ()  # names in it that are to be estimated
+    # Unit of the user in which results are shown, and its SI value; empty if SI.
+    shown: str = ""
+    shown_factor: float = 1.0
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -187,6 +192,7 @@ def column(name: str, entry: Mapping, use: str, acceleration: bool = False) -> C
         angle,
         expression,
         constants,
+        *(("", 1.0) if counts or factor == 1 else (text, float(factor))),
     )
 
 
@@ -350,8 +356,8 @@ def remarks_of_units(settings: Mapping, headings: Mapping[str, str], channels) -
         both = [_in_si(text) for text in (written, unit) if text]
         if len(both) == 2 and None not in both and both[0] != both[1]:
             texts.append(
-                f"the heading of column {name!r} says {written}, its unit here is "
-                f"{unit}: one of both is wrong"
+                f"{CONTRADICTION} the heading of column {name!r} says {written}, its "
+                f"unit here is {unit}"
             )
     for name, given in channels["input"].items():
         unit = channels["q"][name].unit
@@ -360,9 +366,9 @@ def remarks_of_units(settings: Mapping, headings: Mapping[str, str], channels) -
         is_known |= registry()(given.unit).dimensionality == per_mass
         if unit in FORCES and not is_known:
             texts.append(
-                f"the input of {name} is in {given.unit} and {name} in {unit}, which "
-                f"make no energy: its {FORCES[unit]} per {given.unit} is taken for 1; "
-                "check the unit, or give a `gain`"
+                f"{CONTRADICTION} the input of {name} is in {given.unit} and {name} in "
+                f"{unit}, which make no energy: its {FORCES[unit]} per {given.unit} is "
+                "taken for 1; check the unit, or give a `gain`"
             )
     return texts
 
@@ -383,7 +389,7 @@ def _as_force(given: Column, gain, coordinate: Column) -> Column:
         same = registry()(unit).dimensionality == registry()(given.unit).dimensionality
         return replace(given, unit=unit if same else given.unit)
     known = 1.0 if gain == UNKNOWN else float(gain)
-    return replace(given, factor=known * given.factor, unit=unit)
+    return replace(given, factor=known * given.factor, unit=unit, shown="")
 
 
 def uses_of(columns: Iterable[Column], settings: Mapping) -> dict[str, str]:

@@ -29,6 +29,7 @@ DIALECT = {
     r"[Pp]aths are relative to the YAML file[\w ]*": "Check its name and the folder",
     r",? or set `format: \w+`": "",
     r"import\.files: ": "",
+    r"`?validate\.held_out`?": "--held-out",
     r"import\.(\w+)\.([^\s:.`]+)(\.\w+)?": lambda m: _place(m[1], m[2]),
     r"import\.(\w+)(\.\w+)?": lambda m: _place(m[1]),
     r"`(?:time: )?\{rate: ([\w.]+)\}`|`time: \{rate: ([\w.]+)\}`": (

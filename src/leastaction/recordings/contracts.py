@@ -7,7 +7,7 @@ import xarray as xr
 
 from leastaction.core.contracts import Contract, variables
 
-OF_COORDINATES = {"q": "see coordinate_unit"}
+OF_COORDINATES = {"q": "see coordinate_unit", "force": "see force_unit"}
 CONTRACTS = {
     "measurements": Contract(
         "import",
@@ -67,17 +67,36 @@ CONTRACTS = {
             replicate trajectory dof:
                 rms_error [1] rms error over half the range
                 maximum_error [1] largest error over half the range
+            trajectory dof:
+                half_range [q] half the range of the trajectory
             replicate dof:
                 force_error [1] rms force that the law misses over short windows, \
 over that recorded
+                one_step_error [q] rms difference from what the law expects of a \
+sample from all before
+            replicate window dof:
+                force_missed [force] mean force that the law misses in a short window
+                force_recorded [force] mean force recorded in it
+            window:
+                window_trajectory [1] trajectory, by its position
+                window_time [s] time of its middle since the begin of the trajectory
             """,
             OF_COORDINATES,
             finite=("q_measured",),
-            optional=("path_time", "force_error"),
+            optional=("path_time", "force_error", "one_step_error"),
         ),
         swept=False,
     ),
 }
+
+
+def shown_units(dataset: xr.Dataset) -> tuple[list[str], list[str], np.ndarray]:
+    """Coordinates, their units as the user writes them, and the SI values of these."""
+    names, units = (
+        [str(text) for text in dataset[name].values]
+        for name in ("dof", "coordinate_shown_unit")
+    )
+    return names, units, dataset["coordinate_shown_factor"].values
 
 
 def pieces(observations: xr.Dataset) -> list[slice]:

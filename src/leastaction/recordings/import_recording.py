@@ -12,6 +12,7 @@ from leastaction.ensembles.contracts import CONTRACTS as ENSEMBLES
 from leastaction.recordings.bandwidth_spline import spectrum
 from leastaction.recordings.checks import LARGEST_ANGLE, refuse, warnings_of
 from leastaction.recordings.columns import (
+    Column,
     accelerometers,
     as_measured,
     columns_of,
@@ -314,8 +315,8 @@ def _dataset(
             "replicate": [0],
             "dof": names,
             **({"channel": sensors} if sensors else {}),
-            "coordinate_unit": ("dof", [channels["q"][n].unit for n in names]),
-            **_input_unit(channels["input"], names),
+            **_units("coordinate", channels["q"], names),
+            **(_units("input", channels["input"], names) if channels["input"] else {}),
             "label": (
                 "trajectory",
                 np.array([plain_text(t.label) for t in kept], dtype=object),
@@ -331,9 +332,17 @@ def _dataset(
     )
 
 
-def _input_unit(inputs: Mapping, names: Sequence[str]) -> dict:
-    """Unit of the input of each coordinate, empty where there is none."""
-    if not inputs:
-        return {}
-    units = [inputs[name].unit if name in inputs else "" for name in names]
-    return {"input_unit": ("dof", units)}
+def _units(kind: str, columns: Mapping[str, Column], names: Sequence[str]) -> dict:
+    """SI unit of every coordinate or input, and the unit of the user with its SI value.
+
+    The unit of an input that a coordinate has not is empty.
+    """
+    given = [columns.get(name, Column("", "", unit="")) for name in names]
+    return {
+        f"{kind}_unit": ("dof", [one.unit for one in given]),
+        f"{kind}_shown_unit": ("dof", [one.shown or one.unit for one in given]),
+        f"{kind}_shown_factor": (
+            "dof",
+            [one.shown_factor if one.shown else 1.0 for one in given],
+        ),
+    }

@@ -15,7 +15,9 @@ from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.library import Comparison
 from leastaction.core.model import IdentifiedModel, rounded
 from leastaction.core.system import System
+from leastaction.recordings.columns import CONTRADICTION
 from leastaction.recordings.conserved import conserved
+from leastaction.recordings.contracts import shown_units
 from leastaction.recordings.excitation import UNRECORDED
 from leastaction.recordings.inputs import OPPOSED
 from leastaction.recordings.modal_analysis import modes_of_observations, modes_table
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 
 # Standard errors that a further step may move a law by.
 LARGEST_REMAINING = 3.0
-FIGURES = ("prediction", "residuals")
+FIGURES = ("prediction", "residuals", "dynamics")
 # Of a randomly excited motion.
 SHAKEN_FIGURES = ("spectra", "innovations", "one_step", "force_spectrum")
 FORCELESS = "the law has inertia, and no force that moves it"
@@ -79,7 +81,7 @@ class Law(IdentifiedModel):
     >>> motions = [a * np.cos(3 * time) for a in (0.1, 0.2, 0.3, 0.4)]
     >>> law = la.learn({"x": motions}, time=time, progress=False)
     >>> law.figures
-    ('prediction', 'residuals')
+    ('prediction', 'residuals', 'dynamics')
     >>> law.predict([1.0], [0.0], [0.0, np.pi / 3]).q.values.round(3)[-1]
     array([-1.])
     """
@@ -113,7 +115,7 @@ class Law(IdentifiedModel):
         """Why the law is not simply `found`, one sentence each."""
         if self.rollout is not None:
             told = json.loads(self.observations.attrs.get("warnings", "[]"))
-            texts = [text for text in told if text.startswith(UNRECORDED)]
+            texts = [t for t in told if t.startswith((UNRECORDED, CONTRADICTION))]
             texts += reservations(self.model, self.rollout)
             return [FORCELESS, *texts] if self._is_forceless else texts
         texts = doubts(self.dataset)
@@ -244,6 +246,52 @@ class Law(IdentifiedModel):
         self.residuals()
         return self.rollout["rms_error"].isel(replicate=0)
 
+    def test(
+        self,
+        data: Any,
+        *,
+        time: Any = None,
+        coordinates: Mapping | None = None,
+        trajectory: str | None = None,
+        inputs: Mapping | None = None,
+        **reading: Any,
+    ) -> "Law":
+        """The same law, and what it predicts of all trajectories of other `data`.
+
+        Parameters
+        ----------
+        data, time, coordinates, trajectory, inputs, reading
+            As :func:`leastaction.learn` takes them.
+
+        Raises
+        ------
+        ValueError
+            Of a randomly excited motion, which has no path to be predicted; if the data
+            cannot be used, or have other coordinates or inputs.
+        """
+        from leastaction.recordings.configuration import import_settings
+        from leastaction.recordings.import_recording import import_recording
+        from leastaction.recordings.learn import described
+        from leastaction.recordings.measured_rollout import predict
+
+        self.residuals()
+        columns = {"inputs": inputs}
+        example, _ = described(data, time, coordinates, trajectory, columns, reading)
+        own = self.coordinates, bool(self.inputs)
+        names, driven = (example["import"][k] for k in ("coordinates", "inputs"))
+        if (tuple(names), bool(driven)) != own:
+            raise ValueError(
+                f"the data have the coordinates {', '.join(names)} and "
+                f"{'' if driven else 'no '}inputs; expected {', '.join(own[0])} and "
+                f"{'' if own[1] else 'no '}inputs"
+            )
+        whole = {"held_out": []}  # none, and no end of one is set apart
+        observations = import_recording(import_settings(example) | whole)
+        every = xr.ones_like(observations["held_out"])
+        observations = observations.assign(held_out=every)
+        rollout = predict(observations, self.model, {"start": None})
+        return Law(self.model, self.observations, rollout, self.title, self.seconds)
+
     def score(
         self,
         data: Any = None,
@@ -278,33 +326,13 @@ class Law(IdentifiedModel):
         self.residuals()
         rollout = self.rollout
         if data is not None:
-            columns = {"inputs": inputs}
-            given = (data, time, coordinates, trajectory, columns, reading)
-            rollout = self._free_runs(*given)
+            columns = {"coordinates": coordinates, "inputs": inputs}
+            how = {"time": time, "trajectory": trajectory, **columns, **reading}
+            rollout = self.test(data, **how).rollout
         one = rollout.isel(replicate=0)
         measured, error = one["q_measured"], one["q_estimate"] - one["q_measured"]
         missed = (error**2).sum("path_sample")
         return float((1 - missed / measured.var("path_sample") / len(error)).mean())
-
-    def _free_runs(self, *given) -> xr.Dataset:
-        """Free runs over all trajectories of other data."""
-        from leastaction.recordings.configuration import import_settings
-        from leastaction.recordings.import_recording import import_recording
-        from leastaction.recordings.learn import described
-        from leastaction.recordings.measured_rollout import predict
-
-        example, _ = described(*given)
-        own = self.coordinates, bool(self.inputs)
-        names, driven = (example["import"][k] for k in ("coordinates", "inputs"))
-        if (tuple(names), bool(driven)) != own:
-            raise ValueError(
-                f"the data have the coordinates {', '.join(names)} and "
-                f"{'' if driven else 'no '}inputs; expected {', '.join(own[0])} and "
-                f"{'' if own[1] else 'no '}inputs"
-            )
-        observations = import_recording(import_settings(example))
-        every = xr.ones_like(observations["held_out"])
-        return predict(observations.assign(held_out=every), self.model, {"start": None})
 
     @property
     def modes(self) -> xr.Dataset | None:
@@ -338,10 +366,11 @@ class Law(IdentifiedModel):
         Parameters
         ----------
         what
-            ``prediction``, held-out trajectories beside free runs, or ``residuals``. Of
-            a randomly excited motion ``spectra``, measured and predicted, with natural
-            frequencies and mode shapes; ``innovations``; ``one_step``, each sample and
-            its prediction; ``force_spectrum``. The first of its figures if None.
+            ``prediction``, held-out trajectories beside free runs; ``residuals``; or
+            ``dynamics``, forces, phase plane and energy. Of a randomly excited motion
+            ``spectra``, measured and predicted, with natural frequencies and mode
+            shapes; ``innovations``; ``one_step``, each sample and its prediction;
+            ``force_spectrum``. The first of its figures if None.
 
         Returns
         -------
@@ -382,6 +411,10 @@ class Law(IdentifiedModel):
             told.append(f"finding the law took {self.seconds:.0f} s of computing")
         parts += [f"- {text}" for text in told]
         return "\n\n".join(_joined(parts)) + "\n"
+
+    def prediction(self) -> str:
+        """Errors of free runs and one sample ahead, as Markdown."""
+        return "\n\n".join(_joined(_validation(self.rollout))) + "\n"
 
     def _described(self) -> list[str]:
         random = self.rollout is None
@@ -569,19 +602,35 @@ def _seconds(value: float) -> str:
 
 
 def _validation(rollout: xr.Dataset) -> list[str]:
-    names = [str(n) for n in rollout["dof"].values]
+    """Free runs, and what the law expects of a sample from all before."""
+    names, units, factors = shown_units(rollout)
     which = "held-out trajectories", "trajectories that were also learned from"
     lines = [
         f"Free runs from the first {_seconds(rollout.attrs['start'])} of "
         f"{which[rollout.attrs['learned_from']]}:",
-        "| trajectory | coordinate | rms error, of half the range | largest error |",
-        "|---|---|---|---|",
+        "| trajectory | coordinate | rms error | of half the range | largest error |",
+        "|---|---|---|---|---|",
     ]
     for k, label in enumerate(rollout["label"].values):
         for a, name in enumerate(names):
-            rms = 100 * rollout["rms_error"].values[0, k, a]
-            largest = 100 * rollout["maximum_error"].values[0, k, a]
-            lines.append(f"| {label} | {name} | {rms:.2f} % | {largest:.2f} % |")
+            rms, largest = (
+                rollout[error].values[0, k, a]
+                for error in ("rms_error", "maximum_error")
+            )
+            shown = rms * rollout["half_range"].values[k, a] / factors[a]
+            cells = [label, name, f"{shown:.3g} {units[a]}"]
+            cells += [f"{100 * rms:.2f} %", f"{100 * largest:.2f} %"]
+            lines.append(f"| {' | '.join(cells)} |")
+    errors = ", ".join(
+        f"{name} {error / factor:.3g} {unit}"
+        for name, error, factor, unit in zip(
+            names, rollout["one_step_error"].values[0], factors, units, strict=True
+        )
+        if np.isfinite(error)
+    )
+    step = rollout.attrs["time_step"]
+    if errors:
+        lines.append(f"One sample ({_seconds(step)}) ahead, rms error: {errors}.")
     if "force_error" not in rollout:
         return lines
     shares = ", ".join(

@@ -1,6 +1,6 @@
 """Recorded trajectories that a law has not seen, predicted from their first moments."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +9,14 @@ import xarray as xr
 from leastaction.core.contracts import check
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.expressions import parse
+from leastaction.core.model import IdentifiedModel
+from leastaction.likelihood.iterated_smoother import fit, smooth_motion
+from leastaction.likelihood.measured_motion import MeasuredMotion
+from leastaction.likelihood.noise_levels import NoiseLevels
 from leastaction.recordings.candidates import smooth_friction
 from leastaction.recordings.contracts import CONTRACTS, held_out, pieces
 from leastaction.recordings.inputs import inputs_of
+from leastaction.recordings.units_of_terms import energy_and_force_units
 from leastaction.trajectories.multiple_shooting import (
     Positions,
     Segments,
@@ -36,6 +41,11 @@ INPUT_OF_FREE_MOTION = 0.1
 STORED_SAMPLES_PER_PERIOD = 200
 # Change of the input from which the mean recorded force of a window is read.
 CHANGE_OF_INPUT = 1e-3
+# Of the observations, which the rollout has as well.
+COORDINATES = (
+    *("replicate", "dof", "label", "coordinate_unit", "force_unit"),
+    *("coordinate_shown_unit", "coordinate_shown_factor"),
+)
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -63,19 +73,21 @@ def predict(
     stored, forces = [], []
     window = float(model["force_window"].values[0])
     for part in pieces(observations):
-        if law.inputs is not None:
-            forces.append(law.force_error(part, window))
+        forces.append(law.force_error(part, window))
         path, band = law.free_run(part, start)
         residual = law.residual(part, PERIODS_OF_RESIDUAL_WINDOW * period)
         stored.append((observations["q"].values[0][part], path, band, residual))
     about = {"start": start, "learned_from": int(seen), "period": period}
-    about |= {"force_window": window}
-    shares = {}
-    if forces:
+    energy, units = energy_and_force_units(IdentifiedModel(model), observations)
+    about |= {"force_window": window, "energy_unit": energy}
+    about["time_step"] = law.dt
+    observations = observations.assign_coords(force_unit=("dof", units))
+    shares = {"one_step_error": law.one_step_error(pieces(observations), start)}
+    if law.inputs is not None:
         loud, usual = (_rms(each["input"].values[0]) for each in (observations, every))
         driven = loud > INPUT_OF_FREE_MOTION * usual
         shares["force_error"] = np.where(driven, _share(forces), np.nan)
-    return _dataset(observations, stored, shares, about)
+    return _dataset(observations, stored, forces, shares, about)
 
 
 class _Law:
@@ -92,6 +104,7 @@ class _Law:
         order = [place[int(k)] for k in chosen]
         self.left = model["jackknife_coefficient"].values[:, order]
         self.noise = model["noise_level"].values
+        self.process_noise = model["process_noise"].values
         self.dt = float(observations.attrs["time_step"])
         self.q = observations["q"].values[0]
         self.inputs = inputs_of(observations)
@@ -151,11 +164,30 @@ class _Law:
         return path, factor * np.sqrt(square) + 2 * self.noise
 
     def force_error(self, part: slice, window: float):
-        """Missing and recorded force in windows, see :func:`force_error`."""
+        """Missing and recorded force in windows, and time; see :func:`force_error`."""
         positions = replace(self._positions(part), equations=self.pushed)
         zeros = np.full(len(self.constants), self.constants[0])
         c = np.insert(self.c, zeros, 0.0)
         return force_error(positions, c, self.constants, window)
+
+    def one_step_error(self, parts: Sequence[slice], start: float) -> np.ndarray:
+        """Rms innovation of each coordinate from `start` on, in the unit of it.
+
+        That is measured minus what the law expects from all earlier samples; levels of
+        noise are those of these data. NaN where the law cannot follow them.
+        """
+        rows = np.arange(len(self.q))
+        force = None if self.inputs is None else self.inputs.nodes(rows, 1)
+        motion = MeasuredMotion(self.equations, self.q, parts, self.dt, force=force)
+        least = 1e-3 * self.noise
+        states, _ = smooth_motion(motion, least)
+        path = states[:, :2].reshape(len(rows), -1)
+        levels = NoiseLevels(self.process_noise, self.noise, 0 * self.noise, least)
+        found = fit(motion, self.c, [], path, levels, rounds_of_starts=0)
+        if found is None:
+            return np.full(motion.dof, np.nan)
+        late = np.concatenate([np.arange(p.stop - p.start) for p in parts])
+        return _rms(found.innovations.e[late * self.dt >= start])
 
     def _path(self, positions: Positions, rows: int, c) -> np.ndarray:
         begun = self._started(positions, rows, c)
@@ -179,19 +211,20 @@ def _rms(values: np.ndarray) -> np.ndarray:
 
 def _share(forces: list) -> np.ndarray:
     """Rms of missing forces over that of recorded ones."""
-    missing, recorded = (
+    missing, recorded, _ = (
         _rms(np.concatenate(part)) for part in zip(*forces, strict=True)
     )
     return missing / np.where(recorded, recorded, np.nan)
 
 
-def _dataset(observations, stored, forces: dict, about: dict) -> xr.Dataset:
+def _dataset(observations, stored, forces, shares: dict, about: dict) -> xr.Dataset:
     dt = float(observations.attrs["time_step"])
     stride = max(round(about["period"] / dt / STORED_SAMPLES_PER_PERIOD), 1)
-    rms, largest = [], []
+    rms, largest, sizes = [], [], []
     for q, path, _, _ in stored:
         size = np.maximum(np.ptp(q, axis=0) / 2, 1e-300)
         error = np.where(np.isfinite(path), path - q, np.inf) / size
+        sizes.append(size)
         rms.append(np.sqrt((error**2).mean(0)))
         largest.append(np.abs(error).max(0))
     paths = [
@@ -200,6 +233,10 @@ def _dataset(observations, stored, forces: dict, about: dict) -> xr.Dataset:
     ]
     names_of_paths = ("q_measured", "q_estimate", "q_band", "residual")
     counts = [len(q[::stride]) for q, *_ in stored]
+    missed, recorded, middle = (
+        np.concatenate(part) for part in zip(*forces, strict=True)
+    )
+    windows = [len(part) for part, *_ in forces]
     return CONTRACTS["measured_rollout"].dataset(
         {
             **dict(zip(names_of_paths, paths, strict=True)),
@@ -207,19 +244,21 @@ def _dataset(observations, stored, forces: dict, about: dict) -> xr.Dataset:
             "path_time": np.concatenate([np.arange(n) * dt * stride for n in counts]),
             "rms_error": rms,
             "maximum_error": largest,
-            **forces,
+            "half_range": np.array(sizes),
+            **shares,
+            "force_missed": missed[None],
+            "force_recorded": recorded[None],
+            "window_trajectory": np.repeat(np.arange(len(windows)), windows),
+            "window_time": middle,
         },
-        {
-            name: observations[name]
-            for name in ("replicate", "dof", "coordinate_unit", "label")
-        },
+        {name: observations[name] for name in COORDINATES},
         about,
     )
 
 
 def force_error(
     positions: Positions, c: np.ndarray, constants: np.ndarray, window: float
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     r"""Constant force that a law misses in every window, and the mean recorded one.
 
     In every window the state and a constant generalised force δ are fitted, c given:
@@ -230,8 +269,9 @@ def force_error(
     noise of positions asks for; nothing is differentiated. The mean of Q in the same
     sense is the change of −δ as Q grows. `positions` are one trajectory, `constants`
     the candidates q_a of L, whose coefficients are zero; forces come in the shape
-    (window, dof). Windows overlap by half: a blow at the edge of one would be taken
-    for the velocity that it begins with.
+    (window, dof), and with them the time of the middle of each window. Windows overlap
+    by half: a blow at the edge of one would be taken for the velocity that it begins
+    with.
     """
     own = 2 * positions.dof
     segments = split(positions, window)
@@ -240,6 +280,7 @@ def force_error(
     segments = start_states(positions, joined([segments, late]), c)
     positions = enough_steps(positions, segments, c)
     segments, _ = fit_states(positions, segments, c)
+    middle = positions.dt * (segments.first + segments.length / 2)
 
     def missing(changed: Positions) -> np.ndarray:
         h, g, _, _ = normal_equations(changed, segments, c, constants)
@@ -250,5 +291,7 @@ def force_error(
         return (1 + CHANGE_OF_INPUT) * positions.force(steps)
 
     found = missing(positions)
+    if positions.force is None:
+        return found, 0 * found, middle
     change = missing(replace(positions, force=louder)) - found
-    return found, -change / CHANGE_OF_INPUT
+    return found, -change / CHANGE_OF_INPUT, middle

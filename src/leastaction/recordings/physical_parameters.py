@@ -62,6 +62,47 @@ def physical_parameters(
     ]
 
 
+@dataclass(frozen=True)
+class _Shown:
+    """Units of the user of a force and a position; SI, without names, if empty."""
+
+    force: float = 1.0  # SI value of the unit
+    force_unit: str = ""
+    position: float = 1.0
+    position_unit: str = ""
+
+    @classmethod
+    def of(cls, observations: xr.Dataset, i: int) -> "_Shown":
+        """Those of a length with an input; an angle has its stiffness per radian."""
+        if "input_shown_unit" not in observations.coords:
+            return cls()
+        units = observations.isel(dof=i)
+        pairs = [
+            (
+                float(units[f"{kind}_shown_factor"]),
+                str(units[f"{kind}_shown_unit"].item()),
+            )
+            for kind in ("input", "coordinate")
+        ]
+        is_length = str(units["coordinate_unit"].item()) == "m"
+        return cls(*pairs[0], *pairs[1]) if is_length and pairs[0][1] else cls()
+
+    @property
+    def spring(self) -> float:
+        """SI value of the unit of a stiffness, and over a second of a damping."""
+        return self.force / self.position
+
+    @property
+    def stiffness(self) -> str:
+        """Unit of a stiffness."""
+        return self.force_unit and f"{self.force_unit}/{self.position_unit}"
+
+    @property
+    def damping(self) -> str:
+        """Unit of a viscous damping."""
+        return self.force_unit and f"{self.force_unit}·s/{self.position_unit}"
+
+
 class _Equilibrium:
     """M, C, K and dry friction of a law as functions of its coefficients."""
 
@@ -75,6 +116,7 @@ class _Equilibrium:
         self.spread = _spread(data, self.names)
         units = map(str, observations["coordinate_unit"].values)
         self.turns = [unit == "rad" for unit in units]
+        self.shown = [_Shown.of(observations, i) for i in range(len(self.turns))]
         self.mean = np.median(observations["q"].values[0], axis=0)
         self.size = np.ptp(observations["q"].values[0], axis=0).max()
         rest = dict.fromkeys(system.qdot, 0)
@@ -135,18 +177,20 @@ class _Equilibrium:
         if self.has_scale:
             kind = "moment of inertia" if self.turns[i] else "mass"
             found.append(Quantity(f"{kind}{of}", inertia, base))
-        for text, matrix, kind, term in (
-            ("stiffness", linear.stiffness, "L", f"{name}**2"),
-            ("viscous damping", linear.damping, "D", f"{name}dot**2"),
+        shown = self.shown[i] if self.has_scale else _Shown()
+        for text, matrix, kind, term, unit in (
+            ("stiffness", linear.stiffness, "L", f"{name}**2", shown.stiffness),
+            ("viscous damping", linear.damping, "D", f"{name}dot**2", shown.damping),
         ):
             if matrix[i, i] and _is_alone(matrix, i):
-                unit = self.unit_of(kind, term)
-                unit = USUAL.get(unit, unit)
-                found.append(Quantity(f"{text}{of}{over}", matrix[i, i] / scale, unit))
+                value = matrix[i, i] / scale
+                in_si = self.unit_of(kind, term)
+                unit = unit or USUAL.get(in_si, in_si)
+                found.append(Quantity(f"{text}{of}{over}", value / shown.spring, unit))
         if name in self.dry:
-            force = values[self.dry[name]]
-            unit = self.unit_of("D", f"abs({name}dot)")
-            found.append(Quantity(f"dry friction{of}{over}", force / scale, unit))
+            force = values[self.dry[name]] / scale / shown.force
+            unit = shown.force_unit or self.unit_of("D", f"abs({name}dot)")
+            found.append(Quantity(f"dry friction{of}{over}", force, unit))
         return found
 
     def _of_modes(self, linear: Linear) -> list[Quantity]:

@@ -30,10 +30,8 @@ def coefficient_units(
     :attr:`leastaction.IdentifiedModel.terms`; the text is empty where a term adds
     unlike quantities.
     """
-    names = [str(name) for name in observations["dof"].values]
-    given = map(str, observations["coordinate_unit"].values)
-    units = {n: "1" if u == "rad" else u for n, u in zip(names, given, strict=True)}
-    known = units_with_rates(units, model.system.rates)
+    known = _known_units(model, observations)
+    names = model.coordinates
     energy = _energy(model, observations, known)
     second = registry().second
 
@@ -46,7 +44,7 @@ def coefficient_units(
             scale = (energy / of * second**0.5) ** (2 if kind == "S^2" else 1)
             if constant:
                 return _shortest(scale)
-            if len(set(units.values())) > 1:
+            if len({known[name] for name in names}) > 1:
                 return ""  # the terms do not say whose volatility they are of
         try:
             return _shortest(scale / dimension_of(parse(term, list(known)), known))
@@ -54,6 +52,23 @@ def coefficient_units(
             return ""
 
     return unit_of
+
+
+def energy_and_force_units(
+    model: IdentifiedModel, observations: xr.Dataset
+) -> tuple[str, list[str]]:
+    """Unit of L, and that of the force of every coordinate, L over the coordinate."""
+    known = _known_units(model, observations)
+    energy = _energy(model, observations, known)
+    forces = [_shortest(energy / known[name]) for name in model.coordinates]
+    return _shortest(energy), forces
+
+
+def _known_units(model: IdentifiedModel, observations: xr.Dataset) -> Mapping:
+    names = [str(name) for name in observations["dof"].values]
+    given = map(str, observations["coordinate_unit"].values)
+    units = {n: "1" if u == "rad" else u for n, u in zip(names, given, strict=True)}
+    return units_with_rates(units, model.system.rates)
 
 
 def unlike_sums(terms: Iterable[sp.Expr], units: Mapping[str, str]) -> list[str]:

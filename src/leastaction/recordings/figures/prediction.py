@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from leastaction.recordings.contracts import shown_units
 from leastaction.report.panel import MAIN, Panel
 from leastaction.report.readable import percent_text
 from leastaction.report.style import grid_of, key, legend_on_top, small
@@ -22,7 +23,7 @@ def prediction(panels: Sequence[Panel], settings: Mapping) -> Figure:
     part that fixed the initial state is grey.
     """
     rollout = panels[0].rollout(MAIN)
-    names = [str(n) for n in rollout["dof"].values]
+    names, units, factors = shown_units(rollout)
     count = min(rollout.sizes["trajectory"], MOST_TRAJECTORIES)
     rows = [(k, a) for k in range(count) for a in range(len(names))]
     shape = {"sharex": "row", "width_ratios": [1.7, 1]}
@@ -34,10 +35,10 @@ def prediction(panels: Sequence[Panel], settings: Mapping) -> Figure:
         mine = number == k
         time = rollout["path_time"].values[mine]
         measured, found, band = (
-            rollout[n].values[0][mine, a]
+            rollout[n].values[0][mine, a] / factors[a]
             for n in ("q_measured", "q_estimate", "q_band")
         )
-        unit = str(rollout["coordinate_unit"].values[a])
+        unit = units[a]
         for axes, level, low, high in (
             (left, found, np.nanmin(measured), np.nanmax(measured)),
             (right, 0 * found, *_extent(measured - found, band)),
@@ -53,13 +54,11 @@ def prediction(panels: Sequence[Panel], settings: Mapping) -> Figure:
         left.set_xlim(time[0], time[-1])
         left.set_ylabel(f"{names[a]} ({unit})")
         right.set_ylabel(f"error ({unit})")
-        rms, largest = (
-            percent_text(rollout[f"{name}_error"].values[0, k, a])
-            for name in ("rms", "maximum")
-        )
+        share = rollout["rms_error"].values[0, k, a]
+        rms = share * rollout["half_range"].values[k, a] / factors[a]
         left.set_title(
-            f"Trajectory {rollout['label'].values[k]}: rms error {rms}, largest "
-            f"{largest} of half the range",
+            f"Trajectory {rollout['label'].values[k]}: rms error {rms:.3g} {unit}, "
+            f"{percent_text(share)} of half the range",
             fontsize=small(settings),
             parse_math=False,
         )
@@ -86,7 +85,7 @@ def _extent(error: np.ndarray, band: np.ndarray) -> tuple[float, float]:
 
 
 def residuals(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """Measured less fitted, over windows of three main periods.
+    """Measured minus fitted, over windows of three main periods.
 
     One row per coordinate. Left over time, all trajectories; in the middle the spectrum
     with that of white noise of the sensor; right the histogram with the normal
@@ -94,7 +93,7 @@ def residuals(panels: Sequence[Panel], settings: Mapping) -> Figure:
     residual far above the noise, is what the law misses.
     """
     rollout, model = panels[0].rollout(MAIN), panels[0].model(MAIN)
-    names = [str(n) for n in rollout["dof"].values]
+    names, units, factors = shown_units(rollout)
     ratios = [1.5, 1.2, 0.9]
     size = {"row": 46, "rest": 16, "width_ratios": ratios}
     figure, grid = grid_of(settings, len(names), 3, **size)
@@ -104,14 +103,15 @@ def residuals(panels: Sequence[Panel], settings: Mapping) -> Figure:
     colours = [settings["estimate_color"], settings["published_color"], "0.45"]
     noise, period = model["noise_level"].values[0], float(model["period"].values[0])
     for a, (row, name) in enumerate(zip(grid, names, strict=True)):
-        unit = str(rollout["coordinate_unit"].values[a])
-        values = rollout["residual"].values[0][:, a]
+        unit = units[a]
+        values = rollout["residual"].values[0][:, a] / factors[a]
         for k in range(rollout.sizes["trajectory"]):
             mine = number == k
             row[0].plot(time[mine], values[mine], color=colours[k % 3], linewidth=0.6)
         row[0].axhline(0, color="black", linewidth=0.5)
         row[0].set_ylabel(f"residual of {name} ({unit})")
-        _spectrum(row[1], values, number, dt, noise[a], period, settings)
+        level = noise[a] / factors[a]
+        _spectrum(row[1], values, number, dt, level, period, settings)
         row[1].set_ylabel(f"density ({unit}²/Hz)")
         found = values[np.isfinite(values)]
         width = found.std()
@@ -125,7 +125,7 @@ def residuals(panels: Sequence[Panel], settings: Mapping) -> Figure:
     for axes, text in zip(grid[-1], ("Time (s)", "Frequency (Hz)"), strict=False):
         axes.set_xlabel(text)
     handles = [
-        key("measured less fitted", colours[0]),
+        key("measured minus fitted", colours[0]),
         key("noise of the sensor", settings["truth_color"], linestyle="--"),
         key("main frequency", "0.6", linestyle=":"),
         key("normal distribution", "black"),
@@ -138,7 +138,9 @@ def _spectrum(axes, values, number, dt, noise, period, settings: Mapping) -> Non
     from scipy.signal import welch
 
     series = [np.nan_to_num(values[number == k]) for k in np.unique(number)]
-    size = min(MOST_SAMPLES_PER_SEGMENT, *map(len, series))
+    # Ten half overlapping segments, whose mean scatters by about a third.
+    size = min(MOST_SAMPLES_PER_SEGMENT, *(2 * len(y) // 11 for y in series))
+    size = max(size, min(8, *map(len, series)))
     total = 0.0
     for y in series:
         frequency, density = welch(y, 1 / dt, nperseg=size)
