@@ -36,6 +36,7 @@ STAGES = (
 NAVIGATION = {
     "Getting started": [
         "README",
+        "docs/which_method",
         "docs/tutorial",
         "docs/your_own_data",
         "docs/coming_from_pysindy",
@@ -43,7 +44,7 @@ NAVIGATION = {
         "docs/coming_from_pylake",
     ],
     "Method families": [f"src/leastaction/{family}/README" for family in FAMILIES],
-    "Reference": ["docs/api/index", "config/README", "docs/conventions"],
+    "Reference": ["docs/api/index", "config/README", "docs/conventions", "docs/glossary"],
     "Results": [
         "docs/results",
         "docs/beyond",
