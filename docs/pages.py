@@ -44,7 +44,12 @@ NAVIGATION = {
         "docs/coming_from_pylake",
     ],
     "Method families": [f"src/leastaction/{family}/README" for family in FAMILIES],
-    "Reference": ["docs/api/index", "config/README", "docs/conventions", "docs/glossary"],
+    "Reference": [
+        "docs/api/index",
+        "config/README",
+        "docs/conventions",
+        "docs/glossary",
+    ],
     "Results": [
         "docs/results",
         "docs/beyond",
