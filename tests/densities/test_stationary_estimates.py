@@ -43,6 +43,21 @@ def test_j_has_a_degree_of_freedom_for_each_moment_beyond_the_unknown_ones():
     assert model["j_p_value"].item() > 0.99
 
 
+def test_a_density_that_no_law_has_is_said_on_the_first_line():
+    """A stiffness that is given 30 % too large, and moments that tell."""
+    data = drawn(np.random.default_rng(7), 1_000_000)
+    known = {**LIBRARY["known"], "lagrangian": {"-x**2/2": 1.3}}
+    model = IdentifiedModel(
+        identified(data, "recommended", {**LIBRARY, "known": known})
+    )
+    first = str(model).splitlines()[0]
+    assert first.startswith("Reservation: no law of these candidates agrees with")
+    assert "most of all about q = " in first and "s.e.)" in first
+    assert "too narrow by a factor" in first
+    right = IdentifiedModel(identified(data, "recommended"))
+    assert not right.misfit and str(right).startswith("Terms of the Lagrangian")
+
+
 def test_identical_batches_have_the_form_of_the_published_residual():
     published, split = (
         identified(exact(), name)["objective_form"]
@@ -223,7 +238,7 @@ def test_squared_volatilities_are_not_negative():
 
 def test_intervals_cover_the_truth():
     """95 % intervals of 40 replicates of 800 000 samples, k and c pooled."""
-    covered = []
+    covered, doubted = [], 0
     settings = simulation(duration=1000.0)
     for replicate in range(40):
         data = histogram(
@@ -235,6 +250,7 @@ def test_intervals_cover_the_truth():
             units={"x": "m"},
         )
         model = identified(data)
+        doubted += bool(IdentifiedModel(model).misfit)
         std = [
             float(model["coefficient_std"].sel(term="-x**2/2")[0]),
             float(model["dissipation_coefficient_std"][0, 0]),
@@ -243,6 +259,7 @@ def test_intervals_cover_the_truth():
             np.abs(stiffness_and_damping(model) - TRUTH) < 1.96 * np.array(std)
         )
     assert 0.85 <= np.mean(covered) <= 1.0
+    assert doubted <= 1
 
 
 def test_two_batches_cannot_be_split():

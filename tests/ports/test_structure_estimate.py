@@ -91,6 +91,9 @@ def test_dissipation_that_depends_on_the_states_is_refused():
     data = simulated(TANKS | {"system": TANKS["torricelli"]}, noise=1e-3)
     model = fit(data, terms=TANKS["terms"])
     assert "no constant J, R and B fit" in model.refusal
+    first, *others = str(model).splitlines()
+    assert first.startswith("No law found: no constant J, R and B fit: chi-square over")
+    assert not any("=" in line for line in others)
     assert np.isnan(model.dissipation).all()
 
 
@@ -130,6 +133,7 @@ def test_regression_without_structure_tells_no_structure(motor):
 def test_model_prints_what_it_tells(motor):
     text = str(fit(motor))
     assert "J_12 = -0.5" in text and "phi**2 in H" in text
+    assert "chi-square over its degrees of freedom" in text.splitlines()[1]
 
 
 def test_units_do_not_matter(motor):

@@ -235,11 +235,11 @@ DESCRIPTIONS = {
     ),
     "a coordinate in g": (
         rig(coordinates={"theta": "g"}),
-        ["the unit gives kg, a mass", "accelerations or sensors"],
+        ["the unit gives kg, a mass", "`accelerations` or `sensors`"],
     ),
     "a coordinate in newtons": (
         rig(coordinates={"theta": "N"}),
-        ["a force", "under inputs"],
+        ["a force", "under `inputs`"],
     ),
     "velocity of nothing": (
         rig(velocities={"x": "m/s"}),

@@ -33,6 +33,10 @@ FLOOR = 1e-3
 # Velocity, over the largest of the motion, at which Coulomb friction turns around.
 SLIDING = 1e-3
 TOLERANCE = 1e-11
+# p-value of a test of the form below which a law is printed with a reservation: one
+# right law in a thousand has it, too.
+LEAST_P_VALUE = 1e-3
+MOST_MOMENTS_NAMED = 3
 # States at which the symmetries of a law are decided, where no motion is given.
 SAMPLES_OF_SYMMETRIES = 1000
 # Powers of ten that numbers are written without.
@@ -527,7 +531,8 @@ class IdentifiedModel:
         values = [self.coefficient(term) for term in self.support]
         errors = [self.standard_error(term) for term in self.support]
         factor = self.interval_factor
-        lines = ["Terms of the Lagrangian, with 95 % intervals"]
+        lines = [f"Reservation: {self.misfit}"] if self.misfit else []
+        lines.append("Terms of the Lagrangian, with 95 % intervals")
         lines += _listed(values, errors, self.support, factor, certain=" (given)")
         if self.not_identifiable:
             return "\n".join([*lines, f"Not identifiable: {self.not_identifiable}"])
@@ -554,6 +559,40 @@ class IdentifiedModel:
 
     def __repr__(self) -> str:
         return str(self)
+
+    @property
+    def misfit(self) -> str:
+        """What Hansen's test says against the form of the law; empty if nothing.
+
+        Of moments that are more than the coefficients, J is χ² with the difference as
+        degrees of freedom if the candidates hold the truth. Below a p-value of
+        `LEAST_P_VALUE` they do not, or the covariance of the moments is too small; in
+        the latter case intervals are too narrow by the root of J over its degrees.
+        """
+        if "j_p_value" not in self.dataset:
+            return ""
+        j, degrees, p = (
+            float(self.dataset[name])
+            for name in ("j_statistic", "j_degrees", "j_p_value")
+        )
+        if not p < LEAST_P_VALUE:
+            return ""
+        return (
+            f"no law of these candidates agrees with the data (J = {j:.4g} for "
+            f"{degrees:.0f} degrees of freedom, p = {p:.2g}){self._worst_moments()}. A "
+            "term is missing, or the data are not what the method assumes; intervals "
+            f"are too narrow by a factor of about {np.sqrt(j / max(degrees, 1)):.2g}"
+        )
+
+    def _worst_moments(self) -> str:
+        """Moments that contradict the law most, with their standard scores."""
+        if "moment_score" not in self.dataset:
+            return ""
+        scores = self.dataset["moment_score"].values
+        worst = np.argsort(-np.abs(scores))[:MOST_MOMENTS_NAMED]
+        names = self.dataset["moment_name"].values[worst]
+        found = zip(names, scores[worst], strict=True)
+        return ", most of all " + ", ".join(f"{n} ({z:+.2g} s.e.)" for n, z in found)
 
     def _trust(self) -> list[str]:
         """Line of what a fit says of itself; none if its method has no such tests."""

@@ -95,6 +95,8 @@ GENERATOR_MOMENTS = variables(
         moment [mixed] mean of the generator of the term
     replicate equation_term test_function test_function_other:
         noise_gram [mixed] covariance of the moments, times T
+    test_function:
+        test_name [1] test function in words
     replicate:
         duration [s] total time T
     """,

@@ -44,6 +44,7 @@ def identify(
     given = equations.variables
     by_batch = given["moment"].values[0]
     moments = by_batch.mean(axis=0)
+    names = given["test_name"].values
     noise = given["noise_gram"].values[0] / float(given["duration"].values[0])
     isometry = Isometry(noise, settings["ridge"])
 
@@ -71,7 +72,18 @@ def identify(
             "j_degrees": (degrees, "1", "degrees of freedom of J"),
             "j_p_value": (chdtrc(degrees, j), "1", "p-value of J"),
         }
-        return Solution(values, spread, diagnostics)
+        deviation = np.sqrt(np.diagonal(isometry.covariance(values), 0, -2, -1))
+        of_test = ("test_function",)
+        arrays = {
+            "moment_score": (
+                of_test,
+                residual / deviation,
+                "1",
+                "moment over its s.e.",
+            ),
+            "moment_name": (of_test, names, "1", "test function of the moment"),
+        }
+        return Solution(values, spread, diagnostics, arrays)
 
     def products(values: np.ndarray) -> np.ndarray:
         even = noise.sum(axis=0)

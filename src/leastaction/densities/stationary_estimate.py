@@ -8,7 +8,7 @@ may look like it where the structure does not.
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import xarray as xr
@@ -36,6 +36,8 @@ class Solution:
     covariance: np.ndarray
     # Name to (value, unit, meaning).
     diagnostics: Mapping[str, tuple]
+    # Name to (dimensions, values, unit, meaning).
+    arrays: Mapping[str, tuple] = field(default_factory=dict)
 
     @property
     def std(self) -> np.ndarray:
@@ -110,6 +112,7 @@ def stationary_estimate(
         arrays |= _level_set(equations, settings["level_set"], solver)
     meaning = "what the density does not determine, and why; empty if nothing"
     arrays["identifiability"] = ((), np.array(reason, dtype=object), "1", meaning)
+    arrays |= solution.arrays
     lagrangian = _lagrangian(equations, values, std, solution.diagnostics, arrays)
     return lagrangian, _volatility(equations, values, std, solution.covariance)
 

@@ -114,7 +114,17 @@ def weak_fokker_planck(
     mean_square = np.array([diffusion[i].ravel() @ total for i in noisy]) / total.sum()
     duration = [given["duration"].values[0].sum()]
     values = {"moment": moments, "noise_gram": noise, "duration": duration}
+    values["test_name"] = _places(derivatives, position[0], rate[0])
     return equation.dataset("generator_moments", observations, mean_square, values)
+
+
+def _places(derivatives: xr.Dataset, *bumps: np.ndarray) -> np.ndarray:
+    """Where each product of bumps is, in the order of the moments."""
+    q, qdot = (
+        derivatives[cells].values[bump.argmax(axis=1)]
+        for cells, bump in zip(CELLS, bumps, strict=True)
+    )
+    return np.array([f"about q = {a:.2g}, qdot = {b:.2g}" for a in q for b in qdot])
 
 
 def monomial_functions(
@@ -195,8 +205,15 @@ def moment_fokker_planck(
         "moment": moments / size[:, None],
         "noise_gram": noise / (size[:, None] * size),
         "duration": [float(given["duration"].values[0].sum())],
+        "test_name": [_monomial(test, equation.state) for test in tests],
     }
     return equation.dataset("generator_moments", observations, mean_square, values)
+
+
+def _monomial(exponents: np.ndarray, state: tuple) -> str:
+    """Monomial in words, such as ``x^2 xdot``."""
+    powers = zip(map(str, state), exponents, strict=True)
+    return " ".join(f"{x}^{n}" if n > 1 else x for x, n in powers if n)
 
 
 def _recorded(

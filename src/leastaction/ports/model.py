@@ -131,17 +131,17 @@ class StructureModel:
 
     @property
     def refusal(self) -> str:
-        """Why J, R and H are not told; empty if they are."""
+        """Why J, R and H are not identified; empty if they are."""
         return str(self._first("refusal"))
 
     @property
     def structure(self) -> np.ndarray:
-        """J; NaN where it is not told."""
+        """J; NaN where it is not identified."""
         return self._first("structure_estimate")
 
     @property
     def dissipation(self) -> np.ndarray:
-        """R; NaN where it is not told."""
+        """R; NaN where it is not identified."""
         return self._first("dissipation_estimate")
 
     @property
@@ -151,7 +151,7 @@ class StructureModel:
 
     @property
     def coefficients(self) -> np.ndarray:
-        """Coefficients of the candidates of H; NaN where they are not told."""
+        """Coefficients of the candidates of H; NaN where they are not identified."""
         return self._first("coefficient_estimate")
 
     @property
@@ -164,7 +164,7 @@ class StructureModel:
     def gain(self) -> float:
         """Error of motions without structure over that with it, of the same terms.
 
-        :func:`expected_gain`; NaN where J, R and H are not told.
+        :func:`expected_gain`; NaN where J, R and H are not identified.
         """
         return float(expected_gain(self.dataset)[0])
 
@@ -180,7 +180,7 @@ class StructureModel:
         Raises
         ------
         ValueError
-            If J, R and H are not told.
+            If J, R and H are not identified.
         """
         if self.refusal or np.isnan(self.structure).any():
             raise ValueError(self.refusal or "this model has no J, R and H")
@@ -202,21 +202,35 @@ class StructureModel:
         )
 
     def __str__(self) -> str:
-        lines = [f"Port-Hamiltonian model with states {', '.join(self.states)}"]
-        told = {"J": "structure", "R": "dissipation", "B": "port", "H": "coefficient"}
+        name = f"Port-Hamiltonian model with states {', '.join(self.states)}"
+        shown = {"J": "structure", "R": "dissipation", "B": "port", "H": "coefficient"}
+        known = {n: x for n, x in self.gauge_dimension.items() if np.isfinite(x)}
         if self.refusal:
-            lines.append(f"  J, R and H are not told: {self.refusal}")
-            told = {"B": "port"}
-        lines += [f"  {entry}" for row in told.items() for entry in self._entries(*row)]
-        dimensions = self.gauge_dimension.items()
-        known = [f"{v:g} ({name})" for name, v in dimensions if np.isfinite(v)]
+            first = f"No law found: {self.refusal}"
+            if not known:  # the form is rejected, and nothing in it means anything
+                return f"{first}\n{name}"
+            lines, shown = [first, name], {"B": "port"}
+        else:
+            lines = [name, *self._fit_text()]
+        lines += [
+            f"  {entry}" for row in shown.items() for entry in self._entries(*row)
+        ]
         if known:
-            lines.append(f"  open directions of J, R, B and H: {', '.join(known)}")
+            texts = (f"{x:g} ({assumption})" for assumption, x in known.items())
+            lines.append(f"  open directions of J, R, B and H: {', '.join(texts)}")
         if np.isfinite(self.gain):
             lines.append(f"  {self._gain_text()}")
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _fit_text(self) -> list[str]:
+        """How well the form fits; nothing of a regression without structure."""
+        ratio, p = self._first("chi_square_ratio"), self._first("form_p_value")
+        if not np.isfinite(p):
+            return []
+        fit = f"chi-square over its degrees of freedom {ratio:.3g}"
+        return [f"  {fit}, p of the form {p:.2g}"]
 
     def _gain_text(self) -> str:
         """What structure is worth for the motions."""

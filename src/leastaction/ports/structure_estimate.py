@@ -262,7 +262,7 @@ def covariance(law, found: Settled) -> np.ndarray:
 
 
 def refusal(law: PortStructure, found: Settled | None, points: np.ndarray) -> str:
-    """Why J, R and H are not told; empty if they are."""
+    """Why J, R and H are not identified; empty if they are."""
     if found is None:
         return "no motion of the fitted equation stays finite"
     theta, free = found.fit.theta, found.fit.free

@@ -34,10 +34,10 @@ CHANNELS = {
 GRAVITY = {"g": "g_0", "mg": "mg_0", "ug": "ug_0", "µg": "ug_0"}
 # What no coordinate is measured in, and what that then is.
 NO_COORDINATES = {
-    "kg": "a mass; of an accelerometer in g write it under `accelerations`",
+    "kg": "a mass; of an accelerometer in g write it under `accelerations` or `sensors`",
     "N": "a force; write it under `inputs`",
     "N*m": "a torque; write it under `inputs`",
-    "m/s**2": "an acceleration; write it under `accelerations`",
+    "m/s**2": "an acceleration; write it under `accelerations` or `sensors`",
 }
 # Headings that are nothing but a unit of time.
 CLOCKS = ("ms", "us", "µs", "ns", "min")
