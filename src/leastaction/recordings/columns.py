@@ -34,7 +34,8 @@ CHANNELS = {
 GRAVITY = {"g": "g_0", "mg": "mg_0", "ug": "ug_0", "µg": "ug_0"}
 # What no coordinate is measured in, and what that then is.
 NO_COORDINATES = {
-    "kg": "a mass; of an accelerometer in g write it under `accelerations` or `sensors`",
+    "kg": "a mass; of an accelerometer in g write it under `accelerations` or "
+    "`sensors`",
     "N": "a force; write it under `inputs`",
     "N*m": "a torque; write it under `inputs`",
     "m/s**2": "an acceleration; write it under `accelerations` or `sensors`",
