@@ -143,3 +143,9 @@ def test_authors_numbers_stand_beside_the_terms(harmonic):
     example["publish"]["lagrangians"][0]["authors"].pop()
     with pytest.raises(ConfigError, match="1 numbers for 2 terms"):
         check_example(example, "harmonic")
+
+
+def test_a_sweep_of_a_section_that_is_none_is_left_to_the_checks():
+    recipe = {"identify": "a text", "sweep": {"identify.threshold": [400]}}
+    made = with_sweeps({"published": recipe})["published_threshold_400"]
+    assert made["identify"] == "a text"

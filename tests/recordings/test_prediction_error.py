@@ -5,12 +5,11 @@ import pytest
 import yaml
 from recorded import ROOT, identified
 from scipy.integrate import solve_ivp
-from scipy.signal import cont2discrete, dlsim, lfilter
+from scipy.signal import lfilter
 
 import leastaction
 from leastaction.core.model import simulate
 from leastaction.recordings.error import RecordingError
-from leastaction.recordings.recorded_law import sigma_points
 from leastaction.recordings.stand_in import recorded_table
 
 
@@ -125,7 +124,9 @@ def test_free_swings_beside_a_driven_run_belong_to_its_law(noise):
         held_out=[3],
         progress=False,
     )
-    assert found.verdict == "found"
+    # The noise of the recorded force is a force that the law misses.
+    assert found.reservations == [] if not noise else len(found.reservations) == 1
+    assert not noise or "over whole runs" in found.reservations[0]
     assert "Without an input" in str(found)
     for name, true in (("xdot**2", 1.0), ("x**2", -40.0)):
         off, width = abs(found.coefficient(name) - true), 0.03 * abs(true)
@@ -287,207 +288,50 @@ def test_a_force_of_the_wrong_sign_is_said():
         learned(time, x + noise, -push)
 
 
-@pytest.mark.parametrize("late", [0.0, 0.06])
-def test_a_held_command_may_act_late(late):
-    """Nobody asked for its lag, which is none within its steps of 20 ms."""
-    truth = leastaction.System("xdot**2 - 40*x**2", dissipation="0.5*xdot**2")
-    time, rng = 0.005 * np.arange(2000), np.random.default_rng(4)
-    levels = lfilter([0.3], [1, -0.7], rng.normal(0, 4, 800))
+def fed_back(rng, late: float):
+    """Force and position of a Duffing oscillator whose velocity is fed back late."""
+    step = 1e-3
+    time, delay = np.arange(0, 25, step), round(late / step)
+    phases, sizes = rng.uniform(0, 2 * np.pi, 6), rng.uniform(1, 3, 6)
 
-    def force(t):
-        return [levels[max(int((t - late) / 0.02 + 1e-9), 0)]]
-
-    x = simulate(truth, [0.0], [0.0], time, force)[0][:, 0]
-    command = levels[(time / 0.02 + 1e-9).astype(int)]
-    found = learned(time, x + 1e-5 * rng.standard_normal(len(x)), command)
-    assert set(law(found.model)) == {"xdot**2", "x**2", "D xdot**2"}
-    assert found.model["input_lag"].item() == pytest.approx(late, abs=2e-3)
-    assert (found.model["input_lag"].item() == 0) == (late == 0)
-
-
-def test_a_friction_that_falls_with_the_velocity():
-    """Its scale is one of five that are tried; the controller holds its force."""
-    falling = {"also": {"stribeck": {"xdot": [0.005, 0.1]}}}
-    found = learned(*slide(1, stribeck=15.0, count=4000), falling)
-    terms = law(found.model)
-    (name,) = [term for term in terms if "exp" in term]
-    assert name == "D 1/50 - exp(-50*abs(xdot))/50"
-    value, std = terms[name]
-    assert abs(value - 15) < found.interval_factor * std < 4
-    assert any("held from row to row" in text for text in found.warnings)
-
-
-def test_an_input_recorded_late_is_found():
-    """By 4 ms; held from sample to sample it acts 1 ms after its record."""
-    time, x, force = slide(3)
-    found = learned(time[2:], x[2:], force[:-2])
-    lag, std = (found.model[k].item() for k in ("input_lag", "input_lag_std"))
-    assert abs(lag + 0.003) < 2.2 * std < 1.5e-3
-    assert any("before the time of its record" in text for text in found.warnings)
-    assert 2 * law(found.model)["xdot**2"][0] == pytest.approx(95, rel=0.01)
-
-
-def test_a_command_late_by_50_ms_of_unknown_gain_and_offset():
-    """The mass gives the scale; a delay of three windows is found before the law."""
-    time, x, force = slide(4)
-    volts = (force / 12.5 + 0.3)[:-25]
-    mass = {"reference": "95*xdot**2/2"}
-    unknown = {"unit": "V", "gain": "unknown", "offset": "unknown", "lag": "unknown"}
-    found = learned(time[25::2], x[25::2], volts[::2], mass, **unknown)
-    for name, truth in (("lag", -0.049), ("gain", 12.5)):
-        value, std = (found.model[f"input_{name}{k}"].item() for k in ("", "_std"))
-        assert abs(value - truth) < found.interval_factor * std < 0.06 * abs(truth)
-    terms = law(found.model)
-    assert terms["xdot**2"] == (pytest.approx(47.5), 0)
-    told = " ".join(found.warnings)
-    assert "the gain (SI units) of the input of x is 12." in told
-    assert "the offset of the input of x (SI units) is 0." in told
-
-
-def test_levels_that_change_in_every_row_are_held():
-    """An oscillator of nine rows per period, whose motion under them is exact."""
-    rng = np.random.default_rng(0)
-    step, mass, damping, stiffness = 0.01, 2.0, 8.0, 1e4
-    rates = np.array([[0, 1], [-stiffness / mass, -damping / mass]])
-    system = rates, np.array([[0], [1 / mass]]), np.eye(2), np.zeros((2, 1))
-    levels = rng.uniform(-100, 100, 1000)
-    _, path, _ = dlsim(cont2discrete(system, step), levels)
-    x = path[:, 0] + 2e-5 * rng.standard_normal(1000)
-    found = learned(step * np.arange(1000), x, levels)
-    terms = law(found.model)
-    truth = {"xdot**2": mass / 2, "x**2": -stiffness / 2, "D xdot**2": damping / 2}
-    assert set(terms) == set(truth) and found.model["stepwise"].item()
-    for name, value in truth.items():
-        error = found.interval_factor * terms[name][1]
-        assert abs(terms[name][0] - value) < error < 0.01 * abs(value)
-
-
-def test_a_frame_gives_back_its_natural_terms():
-    """Free decay of two storeys, whose Lagrangian has infinitely many equivalents."""
-    truth = leastaction.System(
-        "x1dot**2/2 + 0.8*x2dot**2/2 - 300*x1**2/2 - 200*(x1 - x2)**2/2",
-        dissipation="0.4*x1dot**2/2 + 0.3*(x1dot - x2dot)**2/2",
-    )
-    box = {name: {"uniform": [-0.05, 0.05]} for name in ("a", "b")}
-    start = {"x1": "a", "x2": "b", "x1dot": 0, "x2dot": 0, "random": box}
-    data = truth.simulate(
-        duration=6, time_step=0.005, trajectories=5, seed=2, initial_state=start
-    )
-    rng = np.random.default_rng(2)
-    q = data.q.values[0] + 1e-5 * rng.standard_normal(data.q.shape[1:])
-    columns = {"x1": q[:, :, 0], "x2": q[:, :, 1]}
-    found = leastaction.learn(columns, time=data.time.values, progress=False)
-    score = found.score(truth)
-    assert not score.missing and score.extra == ("x2dot**2",)
-    assert found.terms.query("term == 'x2dot**2' and of == 'D'").low.item() < 0
-    assert np.abs(score.error).max() < 2e-3
-
-
-def test_points_around_a_law_have_its_covariance():
-    rng = np.random.default_rng(0)
-    c, deviations = rng.normal(size=5), rng.normal(size=(7, 5))
-    deviations[:, 2] = 0.0
-    points = sigma_points(c, deviations)
-    moved = points - points.mean(axis=0)
-    covariance = (len(points) - 1) / len(points) * moved.T @ moved
-    np.testing.assert_allclose(covariance, deviations.T @ deviations, atol=1e-12)
-    np.testing.assert_allclose(points.mean(axis=0), c)
-
-
-def swing_up(seed: int, dry: float) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Some seconds of a pendulum that its motor pumps up, as its drive records them.
-
-    Dry friction is `dry`, in N m; a coloured torque of 0.12 N m is not recorded.
-    """
-    rng = np.random.default_rng([seed, 1])
-    step, within = 3e-3, 20
-    time = np.arange(round(rng.uniform(3.5, 6) / step)) * step
-    slow, fast = rng.uniform(3, 6), rng.uniform(7, 12)
-    wanted = 1.2 * np.sin(slow * time + rng.uniform(0, 6.3))
-    wanted += 0.5 * np.sin(fast * time + rng.uniform(0, 6.3))
-    noise = 0.12 * np.sqrt(1 - 0.95**2) * rng.standard_normal(len(time))
-    hidden, gain = lfilter([1.0], [1.0, -0.95], noise), rng.uniform(0.3, 0.7)
-    angle = rate = 0.0
-    rows = []
-    for command, unknown in zip(wanted, hidden, strict=True):
-        below = 0.189 * rate**2 / 2 < 3.6 * (1 + np.cos(angle))
-        torque = float(np.clip(command + gain * rate * (1 if below else -0.6), -4, 4))
-        rows.append((angle, rate, torque))
-        for _ in range(within):
-            force = torque + unknown - dry * np.tanh(rate / 5e-3) - 3.6 * np.sin(angle)
-            rate += force / 0.189 * step / within
-            angle += rate * step / within
-    angle, rate, torque = np.array(rows).T
-    noise = rng.standard_normal((2, len(time)))
-    angle = np.round(angle / 2.9e-3) * 2.9e-3
-    noisy = {"dtheta": rate + 0.06 * noise[0], "tau": torque + 0.1 * noise[1]}
-    return time, {"theta": angle} | noisy
-
-
-@pytest.mark.parametrize("dry", [0.15, 0.0])
-def test_dry_friction_of_a_swing_up(dry):
-    """Some seconds do not show it in every draw; without it inertia is too large."""
-    seen, errors = 0, []
-    for seed in range(20, 26):
-        time, columns = swing_up(seed, dry)
-        found = leastaction.learn(
-            columns,
-            time=time,
-            coordinates={"theta": "rad"},
-            velocities={"theta": "dtheta [rad/s]"},
-            inputs={"theta": "tau [N m]"},
-            progress=False,
+    def push(t):
+        return (
+            np.sin(np.outer(t, 2 * np.pi * np.linspace(0.3, 2.5, 6)) + phases) @ sizes
         )
-        terms = law(found.model)
-        seen += "D abs(thetadot)" in terms
-        errors.append(terms["thetadot**2"][0] / (0.189 / 2) - 1)
-    assert np.sqrt(np.mean(np.square(errors))) < 0.03
-    assert seen >= 3 if dry else seen == 0
+
+    force, middle, z = push(time), push(time + step / 2), np.zeros((len(time), 2))
+    gain = 0.3 if late else 0.0
+
+    def rate(y, u, back):
+        return np.array(
+            [y[1], (u - 40 * y[0] - 60 * y[0] ** 3 - 0.6 * y[1] - back) / 1.3]
+        )
+
+    for i in range(len(time) - 1):  # the classical Runge-Kutta method
+        first, last = (gain * z[max(k - delay, 0), 1] for k in (i, i + 1))
+        half = (first + last) / 2
+        a = rate(z[i], force[i], first)
+        b = rate(z[i] + step / 2 * a, middle[i], half)
+        c = rate(z[i] + step / 2 * b, middle[i], half)
+        d = rate(z[i] + step * c, force[i + 1], last)
+        z[i + 1] = z[i] + step / 6 * (a + 2 * b + 2 * c + d)
+    return force[::10], z[::10, 0] + 1e-4 * rng.standard_normal(len(time) // 10)
 
 
-def test_a_delay_and_a_time_constant_are_told_apart():
-    """Slow inputs see their sum alone, and T = 0 is a saddle."""
-    late, constant = 0.03, 0.04
-    rng, time = np.random.default_rng(3), np.arange(0, 40, 0.01)
-    tones, phase = rng.uniform(1.2, 16, 12), rng.uniform(0, 6, 12)
-
-    def command(t):
-        return 3 * np.sin(np.multiply.outer(t, tones) + phase).sum(axis=-1)
-
-    def rates(t, state):
-        x, v, force = state
-        pushed = (force - 0.5 * v - 40 * x) / 1.5
-        return [v, pushed, (command(t - late) - force) / constant]
-
-    how = {"t_eval": time, "rtol": 1e-8, "atol": 1e-9, "max_step": 0.02}
-    x = solve_ivp(rates, (0, time[-1]), [0.0, 0.0, 0.0], **how).y[0]
-    x = x + 1e-5 * rng.standard_normal(len(time))
-    asked = {"lag": "unknown", "time_constant": "unknown"}
-    found = learned(time, x, command(time), unit="N", **asked)
-    for name, truth in (("lag", late), ("time_constant", constant)):
-        value, std = (found.model[f"input_{name}{k}"].item() for k in ("", "_std"))
-        assert abs(value - truth) < 2 * std < 0.2 * truth
-    terms = law(found.model)
-    assert set(terms) == {"xdot**2", "x**2", "D xdot**2"}
-    assert terms["x**2"][0] == pytest.approx(-20, rel=0.01)
-
-
-def test_a_late_input_of_a_chaotic_motion():
-    """A particle that tones drive from one well to the other and back."""
-    step, late = 0.02, 3
-
-    def force(time):
-        return 0.45 * np.sin(1.2 * time) + 0.25 * np.sin(2.9 * time + 1)
-
-    truth = leastaction.System(
-        "xdot**2/2 + x**2/2 - x**4/4", dissipation="0.1*xdot**2", coordinates=["x"]
+@pytest.mark.parametrize("late", [0.0, 0.06])
+def test_a_small_force_that_is_missed_is_said_on_the_first_line(late):
+    """Velocity that is fed back late, 5 % of the force; without it the law is found."""
+    rng = np.random.default_rng(11)
+    forces, motions = zip(*(fed_back(rng, late) for _ in range(2)), strict=True)
+    found = leastaction.learn(
+        {"x": list(motions), "f": list(forces)},
+        time=np.arange(2500) / 100,
+        inputs={"x": "f [N]"},
+        progress=False,
     )
-    time = step * np.arange(4000)
-    x = simulate(truth, [0.2], [0.0], time, lambda t: [force(t)])[0][:, 0]
-    x = x + 1e-4 * np.random.default_rng(0).standard_normal(len(x))
-    found = learned(time, x, force(time - late * step))
-    assert found.model["input_lag"].item() == pytest.approx(-late * step, abs=0.002)
-    terms = law(found.model)
-    assert set(terms) == {"xdot**2", "x**2", "x**4", "D xdot**2"}
-    for name, value in (("xdot**2", 0.5), ("x**2", 0.5), ("x**4", -0.25)):
-        assert abs(terms[name][0] - value) < found.interval_factor * terms[name][1]
+    first = str(found).splitlines()[0]
+    if late:
+        assert first.startswith("**Found, with reservations: the law misses 0.")
+        assert "% of the force, and over whole runs" in first
+    else:
+        assert first == "**Found.**"

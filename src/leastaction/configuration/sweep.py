@@ -165,11 +165,17 @@ def _made(content: Mapping) -> Iterator[tuple[str, Mapping, float, dict]]:
 
 
 def _with(content: Mapping, key: str, value) -> dict:
-    """A copy of `content` with a value under a key such as ``identify.threshold``."""
+    """A copy of `content` with a value under a key such as ``identify.threshold``.
+
+    A section that is none stays as it is, for the typed section to refuse.
+    """
     made = part = copy.deepcopy(dict(content))
     *path, last = key.split(".")
     for step in path:
-        part[step] = dict(part.get(step) or {})
+        section = part.get(step) or {}
+        if not isinstance(section, Mapping):
+            return made
+        part[step] = dict(section)
         part = part[step]
     part[last] = value
     return made

@@ -569,12 +569,10 @@ class IdentifiedModel:
         `LEAST_P_VALUE` they do not, or the covariance of the moments is too small; in
         the latter case intervals are too narrow by the root of J over its degrees.
         """
-        if "j_p_value" not in self.dataset:
+        names = ("j_statistic", "j_degrees", "j_p_value")
+        if not set(names) <= set(self.dataset):
             return ""
-        j, degrees, p = (
-            float(self.dataset[name])
-            for name in ("j_statistic", "j_degrees", "j_p_value")
-        )
+        j, degrees, p = (float(self.dataset[name]) for name in names)
         if not p < LEAST_P_VALUE:
             return ""
         return (
@@ -586,7 +584,7 @@ class IdentifiedModel:
 
     def _worst_moments(self) -> str:
         """Moments that contradict the law most, with their standard scores."""
-        if "moment_score" not in self.dataset:
+        if not {"moment_score", "moment_name"} <= set(self.dataset):
             return ""
         scores = self.dataset["moment_score"].values
         worst = np.argsort(-np.abs(scores))[:MOST_MOMENTS_NAMED]

@@ -395,8 +395,10 @@ class Law(IdentifiedModel):
     def to_markdown(self) -> str:
         """The law with intervals, what it predicts, equivalents and warnings."""
         parts = [f"# {self.title}"] if self.title else []
-        parts.append(f"**{self.verdict[0].upper()}{self.verdict[1:]}.**")
-        parts += [f"- {text}" for text in self.reservations]
+        first, *others = self.reservations or [""]
+        about = f": {first}" if first else ""
+        parts.append(f"**{self.verdict[0].upper()}{self.verdict[1:]}{about}.**")
+        parts += [f"- {text}" for text in others]
         if self.verdict != NONE:
             parts += self._described()
         elif self.rollout is None and self.sensed_modes is not None:
