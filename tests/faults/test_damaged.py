@@ -3,7 +3,6 @@
 import os
 
 import netCDF4
-import pytest
 from disturbed import DERIVATIVES, OBSERVATIONS
 
 from leastaction.core.files import add_mark
@@ -21,27 +20,27 @@ def test_lost_last_block(disturbed):
     project.completes(*command.split()[1:])
 
 
-@pytest.mark.parametrize(
-    ("attribute", "other", "says"),
-    [
-        (
-            "result",
-            "stochastic_lagrangian/duffing/observations",
-            "is the result stochastic_lagrangian/duffing/observations; expected stoch",
-        ),
-        ("made_with", 16 * "0", "was made with other settings than those of the conf"),
-    ],
-)
-def test_a_result_that_belongs_elsewhere(disturbed, attribute, other, says):
+BELONGS_ELSEWHERE = {
+    "result": (
+        "stochastic_lagrangian/duffing/observations",
+        "is the result stochastic_lagrangian/duffing/observations; expected stoch",
+    ),
+    "made_with": (16 * "0", "was made with other settings than those of the conf"),
+}
+
+
+def test_a_result_that_belongs_elsewhere(disturbed):
     """A valid file of another example, or of other settings, copied into its place."""
     project = disturbed(DERIVATIVES)
     path = project.folder / OBSERVATIONS
-    times = path.stat().st_mtime_ns
+    content, times = path.read_bytes(), path.stat().st_mtime_ns
     project.without(DERIVATIVES)
-    with netCDF4.Dataset(path, "a") as file:
-        assert file.getncattr(attribute) != other
-        file.setncattr(attribute, other)
-    add_mark(path)
-    os.utime(path, ns=(times, times))
-    project.fails(says)
+    for attribute, (other, says) in BELONGS_ELSEWHERE.items():
+        path.write_bytes(content)
+        with netCDF4.Dataset(path, "a") as file:
+            assert file.getncattr(attribute) != other
+            file.setncattr(attribute, other)
+        add_mark(path)
+        os.utime(path, ns=(times, times))
+        project.fails(says)
     project.completes("--forcerun", OBSERVATIONS)
