@@ -5,6 +5,7 @@ import json
 import re
 import tomllib
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,14 @@ def test_environment_and_pyproject_name_the_same_packages():
     (by_pip,) = (one["pip"] for one in conda if isinstance(one, dict))
     named = {one for one in conda if isinstance(one, str)}
     assert named | set(by_pip) == declared | {python, "pip"}
+
+
+def test_the_distribution_of_the_papers_lists_every_package():
+    project = tomllib.loads((SRC / "leastaction_papers/pyproject.toml").read_text())
+    folders = (path.parent for path in SRC.glob("leastaction_papers/**/__init__.py"))
+    packages = {".".join(folder.relative_to(SRC).parts) for folder in folders}
+    assert packages == set(project["tool"]["setuptools"]["packages"])
+    assert project["project"]["version"] == version("leastaction")
 
 
 def test_lock_pins_every_declared_package_with_hashes_and_names_no_index():
