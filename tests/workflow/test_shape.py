@@ -124,7 +124,7 @@ def test_a_job_of_figures_depends_on_few_files_and_on_no_other_family(names):
     modules = [figures()[name] for name in names]
     script = ROOT / "workflow/scripts/plot.py"
     files = source_files(modules, scripts=[script])
-    assert len(files) <= 40
+    assert len([file for file in files if file.name != "__init__.py"]) <= 36
     own = {SRC.joinpath(*m.split(".")).with_suffix(".py") for m in modules}
     assert own <= set(files)
     folders = {f.relative_to(SRC).parts[1] for f in files if f != script}
