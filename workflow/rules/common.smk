@@ -32,9 +32,11 @@ from leastaction.core.settings import ConfigError, complete
 from leastaction.core.families import is_field, system_reference
 from leastaction.recordings.configuration import (
     MODULES,
+    MOTION,
     SETTINGS,
     Published,
     are_there,
+    own_modules,
     read_recordings,
 )
 
@@ -166,6 +168,10 @@ ESTIMATORS = sorted(
 )
 
 
+# Recordings of other kinds than motions.
+OF_KINDS = [name for name, one in RECORDINGS.items() if one["kind"] != MOTION]
+
+
 # Real machines whose data anybody can get: read where one of them is asked for.
 MACHINES = {path.stem: path for path in sorted(CONFIG.glob("recordings/*.yaml"))}
 
@@ -246,6 +252,8 @@ def recorded_usages(wildcards):
 
 def figures_of_recording(name):
     """Predictions; of a random motion, what its innovations say."""
+    if name in OF_KINDS:
+        return list(RECORDED)[:1]
     random = recording(name)["excitation"] == "random"
     return SHAKEN if random else list(RECORDED)
 

@@ -20,7 +20,9 @@ from leastaction.core.method import (
     Differentiate,
     Identify,
     Rollout,
+    part,
 )
+from leastaction.core.own_data import kinds
 from leastaction.core.settings import (
     Count,
     Integer,
@@ -89,5 +91,8 @@ def kind_of_data(example: Mapping) -> str | None:
     """Kind of data of a recording; else None."""
     if "import" not in example:
         return None
+    own = kinds().get(str(example.get("kind")))
+    if own is not None:
+        return own.data(part(example, "import"))
     random = example.get("excitation") == "random"
     return "shaken measurements" if random else "measurements"
