@@ -16,6 +16,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core import families
+from leastaction.core.contracts import SWEEP
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,11 @@ class Kind:
     ):
         """:class:`Findings` of a model; `rollout` is its :class:`Prediction`."""
         raise NotImplementedError
+
+
+def one_case(model: xr.Dataset) -> xr.Dataset:
+    """A model without the dimensions of a sweep over noise, which tables have not."""
+    return model.isel({name: 0 for name in SWEEP if name in model.dims})
 
 
 @cache

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.core.own_data import kinds
+from leastaction.core.own_data import kinds, one_case
 from leastaction.core.recipe import Recipe
 from leastaction.recordings.contracts import CONTRACTS
 
@@ -23,7 +23,7 @@ def predict(
     """
     kind = kinds()[settings["kind"]]
     recipe = Recipe(**settings["recipe"])
-    given = held_out, model, observations, recipe, settings["library"]
+    given = held_out, one_case(model), observations, recipe, settings["library"]
     found = kind.predict(*given)
     runs = list(zip(found.measured, found.estimate, found.band, strict=True))
     stride = max(1, max(len(y) for y, *_ in runs) // MOST_STORED)

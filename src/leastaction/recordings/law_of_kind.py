@@ -7,7 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from leastaction.core.model import IdentifiedModel, model_of
-from leastaction.core.own_data import Findings, kinds
+from leastaction.core.own_data import Findings, kinds, one_case
 from leastaction.recordings.columns import CONTRADICTION
 from leastaction.recordings.law import (
     FOUND,
@@ -36,7 +36,7 @@ class LawOfKind(LawPage):
     def findings(self) -> Findings:
         """What the family says of it."""
         kind = kinds()[self.observations.attrs["kind"]]
-        return kind.findings(self.model, self.observations, self.rollout)
+        return kind.findings(one_case(self.model), self.observations, self.rollout)
 
     @property
     def verdict(self) -> str:
