@@ -24,6 +24,13 @@ STEPS, DIFFERENCE = 3, 1e-4
 # Misfit of a free run over the noise, beyond which more than half of its square is no
 # noise. It counts where it is more than the interval of the most certain entry.
 LARGEST_MISFIT = 2**0.5
+# What is known, by the assumptions of a gauge dimension.
+OPEN_IF = {
+    "unknown": "states and inputs alone",
+    "unknown, outputs": "states, inputs and outputs without the zeros that were found",
+    "J known, outputs": "states, inputs, outputs and a known J",
+    "found": "the data, with the zeros that were found,",
+}
 # Letters of the parts of a model, and their names in its dataset.
 PARTS = {"J": "structure", "R": "dissipation", "B": "port"}
 
@@ -75,7 +82,7 @@ class Ports(Kind):
         Without candidates, all products of two states, third and fourth powers.
         """
         sections, library = given["import"], dict(given.get("library") or {})
-        names = list(sections.get("states") or {})
+        names = list(sections.get("states") or {"state": None})
         powers = [f"{x}**{k}" for x in names for k in (3, 4)]
         squares = {"polynomial": {"of": names, "degree": 2, "lowest": 2}}
         usual = [squares, {"terms": powers}]
@@ -216,7 +223,8 @@ class Ports(Kind):
             about=str(found),
             scale="The equation is dx/dt = (J - R) ∇H(x) + B u, y = Bᵀ∇H(x).",
             undecided=[
-                f"if {name}: {known[name]:g} directions of J, R, B and H are open"
+                f"{OPEN_IF[name]} leave {known[name]:g} directions of J, R, B and H "
+                "open"
                 for name in open_directions
             ],
             predicted=_predicted(told),
