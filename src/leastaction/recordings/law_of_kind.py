@@ -117,9 +117,3 @@ class LawOfKind(LawPage):
         given = json.loads(self.observations.attrs["amounts"])
         verbs = "learned from", "held out for the prediction"
         return [f"{verb}: {text}" for verb, text in zip(verbs, given, strict=True)]
-
-    def __getattr__(self, name: str):
-        """What the model of the family has: `predict`, `rollout`, `system`, ..."""
-        if name.startswith("_") or name in ("learned", "findings", "model"):
-            raise AttributeError(name)
-        return getattr(self.learned, name)
