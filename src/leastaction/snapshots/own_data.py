@@ -22,6 +22,8 @@ STEPS, DIFFERENCE = 4, 1e-4
 # Error of a rollout over the rms, beyond which there is no law, and no forecast; over
 # the noise, below which it is noise.
 ERROR_OF_NO_LAW, LARGEST_ERROR, OVER_NOISE = 0.3, 0.05, 2**0.5
+# Standard errors of a correlation that noise has once in 10⁴ times.
+LEAST_SCORE = 4.0
 # Rms of the ends of a fixed line, over the largest rms of a node.
 LARGEST_MOTION_OF_ENDS = 0.1
 MIRROR = {"periodic": 0, "fixed": -1, "free": 1}
@@ -90,6 +92,7 @@ class Field(Kind):
             )
         if not np.ptp(u):
             raise ValueError("the field does not change; name other columns")
+        _refuse_unrelated(u)
         length, mirror = samples.settings["length"], MIRROR[samples.settings["ends"]]
         (name,) = samples.settings["coordinates"]
         if mirror:
@@ -197,6 +200,18 @@ def _recorded(q, names, units, samples: Samples, attrs: Mapping) -> xr.Dataset:
         },
         {"contract": "recordings", "time_step": samples.time_step} | dict(attrs),
     )
+
+
+def _refuse_unrelated(q: np.ndarray) -> None:
+    """Neighbouring snapshots that are as unrelated as noise."""
+    q = q - q.mean(axis=(0, 1))
+    before, after = (part.ravel() for part in (q[:, :-1], q[:, 1:]))
+    correlation = before @ after / np.sqrt((before @ before) * (after @ after))
+    if abs(correlation) < LEAST_SCORE / np.sqrt(before.size):
+        raise ValueError(
+            f"neighbouring snapshots are unrelated (correlation {correlation:.2g}): "
+            "they are noise, or too far apart; record at shorter steps"
+        )
 
 
 def _refuse_moving_ends(u: np.ndarray, mirror: int) -> None:
