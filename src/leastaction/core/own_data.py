@@ -184,11 +184,6 @@ def kinds() -> Mapping[str, Kind]:
     return {name: kind for module in found for name, kind in module.KINDS.items()}
 
 
-def module_of(kind: str) -> str:
-    """Module that takes tables of a kind."""
-    return type(kinds()[kind]).__module__
-
-
 def interval(value: float, width: float) -> str:
     """A number with half the width of its 95 % interval, in words."""
     from leastaction.core.model import rounded

@@ -149,7 +149,7 @@ class Density(Kind):
         law, told = IdentifiedModel(model), json.loads(rollout.attrs["numbers"])
         lost = law.not_identifiable
         j, degrees, p = (float(law.dataset[f"j_{k}"]) for k in _OF_J)
-        reservations = [lost.partition(":")[0] + _ONLY_RATIOS] if lost else []
+        reservations = [_ONLY_RATIOS] if lost else []
         if told["j_p_value"] < LEAST_P_VALUE:
             reservations.append(_CONTRADICTED.format(**told))
         if told["scatter"] > LARGEST_SCATTER:
@@ -185,7 +185,10 @@ class Density(Kind):
 
 
 _OF_J = ("statistic", "degrees", "p_value")
-_ONLY_RATIOS = ", only their ratios"
+_ONLY_RATIOS = (
+    "a stationary density determines the ratios of damping and noise alone, as this one "
+    "looks like one in detailed balance; give one coefficient that is known"
+)
 _CONTRADICTED = (
     "what was held out contradicts the law (J = {j:.3g} for {j_degrees:.0f} moments, "
     "p = {j_p_value:.1g}), most of all {worst} ({worst_score:+.2g} s.e.): the record "

@@ -9,15 +9,14 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
-from leastaction.configuration import jobs
-from leastaction.configuration.config import check_label
+from leastaction.core import jobs
 from leastaction.core.families import unknown
 from leastaction.core.method import rollout
-from leastaction.core.own_data import Kind, kinds, module_of
 from leastaction.core.recipe import Recipe
 from leastaction.core.settings import (
     Candidates,
@@ -32,13 +31,18 @@ from leastaction.core.settings import (
     Pair,
     Positive,
     Settings,
+    Style,
     Text,
     Title,
     absent,
     complete,
     or_word,
 )
+from leastaction.core.yaml_files import check_label
 from leastaction.recordings.error import RecordingError
+
+if TYPE_CHECKING:
+    from leastaction.core.own_data import Kind
 
 FOLDER = "recordings"
 # Kind of a recording of a mechanism, which is that of this family.
@@ -282,6 +286,37 @@ class Published(Settings):
     runs_in: Text = Field("1", description="Unit of the errors of free runs.")
 
 
+def _shown(formats: list) -> list:
+    """Check that pages can show every figure."""
+    missing = [kind for kind in ("svg", "png") if kind not in formats]
+    if missing:
+        words = {"missing": " and ".join(missing)}
+        raise PydanticCustomError("formats", "pages need {missing}, too", words)
+    return formats
+
+
+class Workflow(Settings):
+    """Settings of the workflow that recordings use, too."""
+
+    seed: Integer = Field(ge=0, description="Root of all random numbers.")
+    pathvars: dict[str, Text] = Field(
+        {},
+        description="Snakemake's: other folders than `results` and `logs`, by name.",
+    )
+    recordings: dict[str, dict[str, Any]] = Field(
+        {},
+        description="Recordings of your own by name (workflow/schemas/recording.json); "
+        "write them into a file of your own and pass it with --configfile.",
+    )
+    formats: Annotated[list[Literal["svg", "png", "pdf"]], AfterValidator(_shown)] = (
+        Field(
+            ["svg", "png"],
+            description="Formats of every figure; pages need SVG and PNG.",
+        )
+    )
+    figures: Style = Field(default_factory=Style, description="Style of every figure.")
+
+
 class Recording(Settings):
     """A recording, under `recordings` of a file of your own."""
 
@@ -402,8 +437,8 @@ def recording_from_config(
     ConfigError
         Listing all problems.
     """
-    from leastaction.configuration.example import with_recommended_methods
     from leastaction.core.expressions import check_name
+    from leastaction.core.recipe import with_recommended_methods
     from leastaction.core.system import declared_names
     from leastaction.recordings.columns import columns_of, time_factor
     from leastaction.recordings.recorded_library import recorded_library
@@ -454,7 +489,7 @@ def recording_from_config(
     return example
 
 
-def kind_of(given) -> Kind | None:
+def kind_of(given) -> "Kind | None":
     """Kind of table that a recording names; None of a motion.
 
     ValueError if there is no such kind.
@@ -462,12 +497,14 @@ def kind_of(given) -> Kind | None:
     name = given.get("kind", MOTION) if isinstance(given, Mapping) else MOTION
     if name == MOTION or not isinstance(name, str):
         return None
+    from leastaction.core.own_data import kinds
+
     if name not in kinds():
         raise ConfigError("kind", [unknown("kind", name, [MOTION, *kinds()])])
     return kinds()[name]
 
 
-def _misplaced(example: Mapping, kind: Kind | None) -> list[str]:
+def _misplaced(example: Mapping, kind: "Kind | None") -> list[str]:
     """Sections of `import` that a kind does not read, or lacks."""
     given = example["import"]
     reads = kind.sections if kind else {**dict.fromkeys(CHANNELS, False), **OF_MOTION}
@@ -604,7 +641,8 @@ def modules_of_prediction(example: Mapping, estimator: str) -> list[str]:
 
 def own_modules(example: Mapping) -> list[str]:
     """Module of the family that takes a recording; none of a motion."""
-    return [] if example["kind"] == MOTION else [module_of(example["kind"])]
+    kind = kind_of(example)
+    return [] if kind is None else [type(kind).__module__]
 
 
 # As those of `jobs`, for the stages that differ.
