@@ -186,7 +186,7 @@ class Density(Kind):
 
 _OF_J = ("statistic", "degrees", "p_value")
 _ONLY_RATIOS = (
-    "a stationary density determines the ratios of damping and noise alone, as this one "
+    "a stationary density determines damping and noise by their ratios alone, as it "
     "looks like one in detailed balance; give one coefficient that is known"
 )
 _CONTRADICTED = (
