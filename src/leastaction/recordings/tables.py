@@ -12,6 +12,7 @@ import os
 import re
 import stat
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,8 +39,13 @@ CHARACTERS_AT_ONCE = 2**20
 LINES_OF_HEADING = 60
 # Rows that fit into 500 MB with five columns of numbers, and their copy.
 MOST_ROWS = 1 << 22
-# Bytes that the pages of a workbook unpack to.
-LARGEST_WORKBOOK = 2**27
+# Bytes that a workbook unpacks to: openpyxl holds 60 for each element, of 4 or more.
+LARGEST_WORKBOOK = 2**25
+# Bytes that a MATLAB file unpacks to, or a universal file has: both are read whole.
+LARGEST_FILE = 2**26
+LAST_ROW_OF_WORKBOOK = 2**20
+# Type of an element of a MATLAB file.
+COMPRESSED = 15
 # Column of a NetCDF file over (trajectory, time).
 OUTER = "trajectory of the file"
 TOO_LONG = (
@@ -209,38 +215,73 @@ def open_table(source, settings: Mapping) -> Table:
     kind = settings["format"]
     if kind == "netcdf" or (kind == "auto" and path.suffix in (".nc", ".nc4", ".h5")):
         return _netcdf_table(path)
-    if kind == "auto" and path.suffix in (".xlsx", ".xlsm"):
-        return _workbook(path, settings)
-    if kind == "auto" and path.suffix in (".mat", ".uff", ".unv"):
+    if kind == "auto" and path.suffix in FOREIGN:
         return _foreign_table(path, settings)
     return _text_table(path, settings)
 
 
 def _foreign_table(path: Path, settings: Mapping) -> Table:
-    """Arrays of a MATLAB file, or time series of a universal file (type 58)."""
-    import pandas as pd
+    """First page of a workbook, arrays of a MATLAB file, or series of a universal file.
 
+    Each is read whole and by a library, so what it unpacks to is bounded before.
+    """
+    read, expected, remedy = FOREIGN[path.suffix]
     try:
-        columns = _matlab(path) if path.suffix == ".mat" else _universal(path)
-        frame = pd.DataFrame(columns)
+        frame = read(path, settings)
+        if not len(frame.columns) or not len(frame):
+            raise ValueError("there are no numbers")
     except Exception as error:
         raise RecordingError(
-            str(path),
-            f"it is not read ({str(error)[:200]})",
-            "arrays of equal length, or time series with one clock",
-            "Save it as text; of MATLAB with the option -v7, of UFF install pyuff",
+            str(path), f"it is not read ({str(error)[:200]})", expected, remedy
         ) from None
     return _frame_table(frame, settings, str(path))
 
 
-def _matlab(path: Path) -> dict[str, np.ndarray]:
+def _bounded(size: int, most: int) -> None:
+    if size > most:
+        raise ValueError(f"it unpacks to more than {most} bytes")
+
+
+def _workbook(path: Path, settings: Mapping) -> "DataFrame":
+    """Rows of the first page, each as wide as the heading; blank ones left out."""
+    import openpyxl
+    import pandas as pd
+
+    with zipfile.ZipFile(path) as file:
+        _bounded(sum(part.file_size for part in file.infolist()), LARGEST_WORKBOOK)
+    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    page = book.worksheets[0]
+    page.reset_dimensions()  # what the page says of its size may cut it
+    # A page may name a cell of any row: openpyxl fills the gap.
+    lines = enumerate(page.iter_rows(values_only=True), start=1)
+    filled = (
+        (k, row)
+        for k, row in itertools.islice(lines, settings["skip_lines"], None)
+        if k > LAST_ROW_OF_WORKBOOK or any(cell is not None for cell in row)
+    )
+    _, heading = next(filled, (0, ()))
+    width = max((k for k, name in enumerate(heading, 1) if name is not None), default=0)
+    rows = []
+    for k, row in filled:
+        if k > LAST_ROW_OF_WORKBOOK or any(cell is not None for cell in row[width:]):
+            raise ValueError(f"row {k} is outside the {width} columns of the heading")
+        rows.append((*row, *[None] * (width - len(row)))[:width])
+    return pd.DataFrame(rows, columns=[str(name) for name in heading[:width]])
+
+
+def _matlab(path: Path, settings: Mapping) -> "DataFrame":
     """Vectors by name, columns of matrices as name1, name2, ...; numbers alone."""
+    import pandas as pd
     from scipy.io import loadmat
 
+    _bounded(_unpacked(path), LARGEST_FILE)
     found = {}
-    for name, value in loadmat(path, mat_dtype=True).items():
-        if name.startswith("__") or value.dtype.kind != "f" or value.ndim != 2:
+    for name, value in loadmat(path, mat_dtype=False).items():
+        kind = getattr(value, "dtype", np.dtype(object)).kind
+        if name.startswith("__") or kind not in "iufc" or value.ndim != 2:
             continue
+        if kind == "c":
+            raise ValueError(f"{name!r} holds complex numbers")
         if min(value.shape) == 1:
             value = value.reshape(-1, 1)
         elif value.shape[0] < value.shape[1]:
@@ -249,13 +290,29 @@ def _matlab(path: Path) -> dict[str, np.ndarray]:
         for i, column in enumerate(value.T):
             found[f"{name}{i + 1}" if several else name] = column
     longest = max((len(x) for x in found.values()), default=0)
-    return {n: x for n, x in found.items() if len(x) == longest > 1}
+    return pd.DataFrame({n: x for n, x in found.items() if len(x) == longest > 1})
 
 
-def _universal(path: Path) -> dict[str, np.ndarray]:
-    """Time series by the names of their sensors, and their time."""
+def _unpacked(path: Path) -> int:
+    """Bytes of a MATLAB file (level 5), its compressed elements unpacked to a limit."""
+    size, found = path.stat().st_size, 0
+    with path.open("rb") as file:
+        order = "little" if file.read(128)[126:] == b"IM" else "big"
+        while len(tag := file.read(8)) == 8 and found <= LARGEST_FILE:
+            kind, length = (int.from_bytes(x, order) for x in (tag[:4], tag[4:]))
+            content = file.read(min(length, LARGEST_FILE))
+            if kind == COMPRESSED:
+                content = zlib.decompressobj().decompress(content, LARGEST_FILE + 1)
+            found += len(content)
+    return max(size, found)
+
+
+def _universal(path: Path, settings: Mapping) -> "DataFrame":
+    """Time series (type 58) by the names of their sensors, and their time."""
+    import pandas as pd
     import pyuff
 
+    _bounded(path.stat().st_size, LARGEST_FILE)
     found = {}
     for part in np.atleast_1d(pyuff.UFF(str(path)).read_sets()):
         if part["type"] != 58 or part["func_type"] != 1:
@@ -263,9 +320,36 @@ def _universal(path: Path) -> dict[str, np.ndarray]:
         name = str(part.get("id1") or "").strip()
         place = f"{part['rsp_node']}:{part['rsp_dir']}"
         name = place if name in ("", "NONE", *found) else name
-        found.setdefault("time", np.asarray(part["x"]))
-        found[name] = np.real(part["data"])
-    return found
+        if not np.array_equal(
+            found.setdefault("time", np.asarray(part["x"])), part["x"]
+        ):
+            raise ValueError(f"the series {name!r} has another clock than the first")
+        if np.iscomplexobj(part["data"]):
+            raise ValueError(f"the series {name!r} holds complex numbers")
+        found[name] = part["data"]
+    return pd.DataFrame(found)
+
+
+# By the ends of names: the reader, what it expects, and what to do if it fails.
+FOREIGN = {
+    **dict.fromkeys(
+        (".xlsx", ".xlsm"),
+        (
+            _workbook,
+            "a heading and rows as wide, on the first page",
+            "In the spreadsheet choose File, Save as, CSV; or install openpyxl",
+        ),
+    ),
+    ".mat": (_matlab, "real arrays of equal length", "Save it with the option -v7"),
+    **dict.fromkeys(
+        (".uff", ".unv"),
+        (
+            _universal,
+            "time series (type 58) with one clock",
+            "Save it as text; or install pyuff",
+        ),
+    ),
+}
 
 
 def _frame_table(frame, settings: Mapping, path: str = "the table") -> Table:
@@ -299,26 +383,6 @@ def _frame_table(frame, settings: Mapping, path: str = "the table") -> Table:
         return found.astype(dict.fromkeys(texts, str)) if texts else found
 
     return Table(path, names, rows)
-
-
-def _workbook(path: Path, settings: Mapping) -> Table:
-    """First page of a workbook, if the package `openpyxl` is installed."""
-    import pandas as pd
-
-    try:
-        with zipfile.ZipFile(path) as file:
-            size = sum(part.file_size for part in file.infolist())
-        if size > LARGEST_WORKBOOK:
-            raise ValueError(f"its pages have {size} bytes")
-        frame = pd.read_excel(path, skiprows=settings["skip_lines"])
-    except Exception as error:
-        raise RecordingError(
-            str(path),
-            f"it is a workbook that is not read ({str(error)[:200]})",
-            "a table as text",
-            "In the spreadsheet choose File, Save as, CSV; or install openpyxl",
-        ) from None
-    return _frame_table(frame, settings, str(path))
 
 
 def _netcdf_table(path: Path) -> Table:
