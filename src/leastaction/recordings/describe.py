@@ -79,7 +79,7 @@ class Description:
 
     @property
     def settings(self) -> dict:
-        """Recording of this table, as a YAML says it; a rate of None is to be filled in.
+        """Recording of this table, as in a YAML; a rate of None is to be filled in.
 
         Accelerations without a coordinate are `sensors`, of a motion that is randomly
         excited.

@@ -457,7 +457,8 @@ class Law(IdentifiedModel):
             return f"intervals follow from the likelihood of {count} sampling times"
         count = int(self.dataset["stretches"])
         source = f"the scores of {count} stretches" if count else "the likelihood"
-        return f"intervals follow from {source}, for amplitudes of {_amplitudes(self.model)}"
+        amplitudes = _amplitudes(self.model)
+        return f"intervals follow from {source}, for amplitudes of {amplitudes}"
 
     def __str__(self) -> str:
         return self.to_markdown()
@@ -634,8 +635,8 @@ def _validation(rollout: xr.Dataset) -> list[str]:
             for name, error in zip(names, np.median(errors, axis=0), strict=True)
         )
         lines.append(
-            f"These are the {MOST_SHOWN} worst of {len(labels)}; median of all, of half "
-            f"the range: {median}."
+            f"These are the {MOST_SHOWN} worst of {len(labels)}; median of all, of "
+            f"half the range: {median}."
         )
     errors = ", ".join(
         f"{name} {error / factor:.3g} {unit}"
