@@ -29,6 +29,7 @@ include_patterns = [
     "results/README.md",
     "benchmarks/results.md",
     "src/leastaction/*/README.md",
+    "src/leastaction_papers/**/README.md",
 ]
 exclude_patterns = [".*", "build", "site", "logs", "tests", "results/*/**"]
 
