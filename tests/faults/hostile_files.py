@@ -340,7 +340,7 @@ LIBRARIES = {
     "whole.mat": (lambda p: _arrays(p, theta=(99 * SWING).astype("i2")), ""),
     "complex.mat": (lambda p: _arrays(p, theta=SWING + 1j), "complex"),
     "nested.mat": (lambda p: scipy.io.savemat(p, {"a": {"t": TIME}}), "no numbers"),
-    "bomb.mat": (lambda p: _arrays(p, x=np.zeros(2**23)), "unpacks to more than"),
+    "bomb.mat": (lambda p: _arrays(p, x=np.zeros(2**24)), "unpacks to more than"),
     "good.uff": (_series, ""),
     "clock.uff": (lambda p: _series(p, {"id1": "b", "x": 2 * TIME}), "another clock"),
     "text.uff": (lambda p: p.write_text("hello"), "no numbers"),

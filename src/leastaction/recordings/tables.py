@@ -25,7 +25,11 @@ import numpy as np
 
 from leastaction.core.contracts import ContractError
 from leastaction.core.families import unknown
-from leastaction.core.files import columns_of_foreign, open_foreign
+from leastaction.core.files import (
+    MOST_BYTES_OF_VARIABLE,
+    columns_of_foreign,
+    open_foreign,
+)
 from leastaction.core.units import is_unit
 from leastaction.recordings.columns import time_factor
 from leastaction.recordings.error import RecordingError
@@ -41,11 +45,6 @@ LINES_OF_HEADING = 60
 MOST_ROWS = 1 << 22
 # Bytes that a workbook unpacks to: openpyxl holds 60 for each element, of 4 or more.
 LARGEST_WORKBOOK = 2**25
-# Bytes that a MATLAB file unpacks to, or a universal file has: both are read whole.
-LARGEST_FILE = 2**26
-LAST_ROW_OF_WORKBOOK = 2**20
-# Type of an element of a MATLAB file.
-COMPRESSED = 15
 # Column of a NetCDF file over (trajectory, time).
 OUTER = "trajectory of the file"
 TOO_LONG = (
@@ -121,8 +120,8 @@ class Table:
                 raise RecordingError(
                     f"{self.path}, column {column!r} ({use})",
                     unknown("column", column, self.columns),
-                    "a name of the first line",
-                    f"Name one of these under {use}, such as `column: ...`",
+                    "a column of the table",
+                    f"Correct {use}",
                 )
 
     def heading(self, name: str) -> str:
@@ -225,11 +224,15 @@ def _foreign_table(path: Path, settings: Mapping) -> Table:
 
     Each is read whole and by a library, so what it unpacks to is bounded before.
     """
+    import pandas as pd
+
     read, expected, remedy = FOREIGN[path.suffix]
     try:
-        frame = read(path, settings)
-        if not len(frame.columns) or not len(frame):
+        frame = pd.DataFrame(read(path, settings))
+        if not frame.size:
             raise ValueError("there are no numbers")
+        if any(kind.kind == "c" for kind in frame.dtypes):
+            raise ValueError("it holds complex numbers")
     except Exception as error:
         raise RecordingError(
             str(path), f"it is not read ({str(error)[:200]})", expected, remedy
@@ -237,51 +240,45 @@ def _foreign_table(path: Path, settings: Mapping) -> Table:
     return _frame_table(frame, settings, str(path))
 
 
-def _bounded(size: int, most: int) -> None:
+def _bounded(size: int, most: int = 2 * MOST_BYTES_OF_VARIABLE) -> None:
     if size > most:
         raise ValueError(f"it unpacks to more than {most} bytes")
 
 
 def _workbook(path: Path, settings: Mapping) -> "DataFrame":
     """Rows of the first page, each as wide as the heading; blank ones left out."""
-    import openpyxl
     import pandas as pd
+    from openpyxl import load_workbook
+    from openpyxl.xml.constants import MAX_ROW
 
     with zipfile.ZipFile(path) as file:
         _bounded(sum(part.file_size for part in file.infolist()), LARGEST_WORKBOOK)
-    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    page = book.worksheets[0]
+    page = load_workbook(path, read_only=True, data_only=True).worksheets[0]
     page.reset_dimensions()  # what the page says of its size may cut it
     # A page may name a cell of any row: openpyxl fills the gap.
-    lines = enumerate(page.iter_rows(values_only=True), start=1)
-    filled = (
-        (k, row)
-        for k, row in itertools.islice(lines, settings["skip_lines"], None)
-        if k > LAST_ROW_OF_WORKBOOK or any(cell is not None for cell in row)
-    )
-    _, heading = next(filled, (0, ()))
+    every = enumerate(page.iter_rows(values_only=True), start=1)
+    lines = itertools.islice(every, settings["skip_lines"], None)
+    lines = ((k, row) for k, row in lines if k > MAX_ROW or set(row) - {None})
+    _, heading = next(lines, (0, ()))
     width = max((k for k, name in enumerate(heading, 1) if name is not None), default=0)
     rows = []
-    for k, row in filled:
-        if k > LAST_ROW_OF_WORKBOOK or any(cell is not None for cell in row[width:]):
+    for k, row in lines:
+        if k > MAX_ROW or set(row[width:]) - {None}:
             raise ValueError(f"row {k} is outside the {width} columns of the heading")
         rows.append((*row, *[None] * (width - len(row)))[:width])
     return pd.DataFrame(rows, columns=[str(name) for name in heading[:width]])
 
 
-def _matlab(path: Path, settings: Mapping) -> "DataFrame":
+def _matlab(path: Path, settings: Mapping) -> dict[str, np.ndarray]:
     """Vectors by name, columns of matrices as name1, name2, ...; numbers alone."""
-    import pandas as pd
     from scipy.io import loadmat
 
-    _bounded(_unpacked(path), LARGEST_FILE)
+    _bounded(_unpacked(path))
     found = {}
     for name, value in loadmat(path, mat_dtype=False).items():
         kind = getattr(value, "dtype", np.dtype(object)).kind
-        if name.startswith("__") or kind not in "iufc" or value.ndim != 2:
+        if name.startswith("__") or kind not in "iufbc" or value.ndim != 2:
             continue
-        if kind == "c":
-            raise ValueError(f"{name!r} holds complex numbers")
         if min(value.shape) == 1:
             value = value.reshape(-1, 1)
         elif value.shape[0] < value.shape[1]:
@@ -290,29 +287,28 @@ def _matlab(path: Path, settings: Mapping) -> "DataFrame":
         for i, column in enumerate(value.T):
             found[f"{name}{i + 1}" if several else name] = column
     longest = max((len(x) for x in found.values()), default=0)
-    return pd.DataFrame({n: x for n, x in found.items() if len(x) == longest > 1})
+    return {n: x for n, x in found.items() if len(x) == longest > 1}
 
 
 def _unpacked(path: Path) -> int:
     """Bytes of a MATLAB file (level 5), its compressed elements unpacked to a limit."""
-    size, found = path.stat().st_size, 0
+    size, unpacked, most = path.stat().st_size, 0, 2 * MOST_BYTES_OF_VARIABLE
     with path.open("rb") as file:
         order = "little" if file.read(128)[126:] == b"IM" else "big"
-        while len(tag := file.read(8)) == 8 and found <= LARGEST_FILE:
+        while len(tag := file.read(8)) == 8 and max(size, unpacked) <= most:
             kind, length = (int.from_bytes(x, order) for x in (tag[:4], tag[4:]))
-            content = file.read(min(length, LARGEST_FILE))
-            if kind == COMPRESSED:
-                content = zlib.decompressobj().decompress(content, LARGEST_FILE + 1)
-            found += len(content)
-    return max(size, found)
+            content = file.read(length)
+            if kind == 15:  # compressed
+                content = zlib.decompressobj().decompress(content, most + 1)
+            unpacked += len(content)
+    return max(size, unpacked)
 
 
-def _universal(path: Path, settings: Mapping) -> "DataFrame":
+def _universal(path: Path, settings: Mapping) -> dict[str, np.ndarray]:
     """Time series (type 58) by the names of their sensors, and their time."""
-    import pandas as pd
     import pyuff
 
-    _bounded(path.stat().st_size, LARGEST_FILE)
+    _bounded(path.stat().st_size)
     found = {}
     for part in np.atleast_1d(pyuff.UFF(str(path)).read_sets()):
         if part["type"] != 58 or part["func_type"] != 1:
@@ -320,35 +316,28 @@ def _universal(path: Path, settings: Mapping) -> "DataFrame":
         name = str(part.get("id1") or "").strip()
         place = f"{part['rsp_node']}:{part['rsp_dir']}"
         name = place if name in ("", "NONE", *found) else name
-        if not np.array_equal(
-            found.setdefault("time", np.asarray(part["x"])), part["x"]
-        ):
+        time = found.setdefault("time", np.asarray(part["x"]))
+        if not np.array_equal(time, part["x"]):
             raise ValueError(f"the series {name!r} has another clock than the first")
-        if np.iscomplexobj(part["data"]):
-            raise ValueError(f"the series {name!r} holds complex numbers")
         found[name] = part["data"]
-    return pd.DataFrame(found)
+    return found
 
 
-# By the ends of names: the reader, what it expects, and what to do if it fails.
-FOREIGN = {
-    **dict.fromkeys(
-        (".xlsx", ".xlsm"),
-        (
-            _workbook,
-            "a heading and rows as wide, on the first page",
-            "In the spreadsheet choose File, Save as, CSV; or install openpyxl",
-        ),
-    ),
-    ".mat": (_matlab, "real arrays of equal length", "Save it with the option -v7"),
-    **dict.fromkeys(
-        (".uff", ".unv"),
-        (
-            _universal,
-            "time series (type 58) with one clock",
-            "Save it as text; or install pyuff",
-        ),
-    ),
+WORKBOOK = (
+    _workbook,
+    "a heading and rows as wide, on the first page",
+    "In the spreadsheet choose File, Save as, CSV; or install openpyxl",
+)
+UNIVERSAL = (
+    _universal,
+    "time series (type 58) with one clock",
+    "Save it as text; or install pyuff",
+)
+MATLAB = (_matlab, "real arrays of equal length", "Save it with the option -v7")
+# Reader, what it expects and what to do if it fails, by the ends of names.
+FOREIGN = {".mat": MATLAB, ".uff": UNIVERSAL, ".unv": UNIVERSAL} | {
+    ".xlsx": WORKBOOK,
+    ".xlsm": WORKBOOK,
 }
 
 
