@@ -161,6 +161,13 @@ def test_a_file_that_a_library_reads_is_bounded_and_whole(files, name):
             describe(path)
 
 
+@pytest.mark.parametrize("lines", [-1, 10**60])
+def test_lines_above_a_table_are_a_number_of_lines(files, lines):
+    path = write(files, rows(3, rate=20.0))
+    with harmless(), pytest.raises(RecordingError, match="skip_lines"):
+        describe(path, skip_lines=lines)
+
+
 @pytest.mark.parametrize("read", [load, describe])
 def test_what_is_no_file_is_refused_at_once(files, read, tmp_path):
     os.mkfifo(tmp_path / "pipe.nc")

@@ -34,7 +34,7 @@ def disturbed(imported):
     content, digests = path.read_bytes(), imported.digests()
     path.unlink()
     yield Disturbed(imported.folder, OBSERVATIONS, digests)
-    path.parent.mkdir(exist_ok=True)  # Snakemake removes an empty one
+    path.parent.mkdir(parents=True, exist_ok=True)  # Snakemake removes an empty one
     path.write_bytes(content)
 
 

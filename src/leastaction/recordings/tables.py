@@ -211,6 +211,9 @@ def open_table(source, settings: Mapping) -> Table:
         raise RecordingError(
             str(path), "the file is empty", "a table of samples", "Export it again"
         )
+    if not 0 <= (skipped := settings["skip_lines"]) <= MOST_ROWS:
+        given = f"skip_lines: {str(skipped)[:20]} lines"
+        raise RecordingError(str(path), given, f"0 to {MOST_ROWS}", "Count them again")
     kind = settings["format"]
     if kind == "netcdf" or (kind == "auto" and path.suffix in (".nc", ".nc4", ".h5")):
         return _netcdf_table(path)
