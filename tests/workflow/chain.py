@@ -1,12 +1,13 @@
 """The five stages of an example in one process, as their rules call them.
 
-    python chain.py EXAMPLE.yaml ESTIMATOR FOLDER [BLOCKS]
+    python chain.py EXAMPLE.yaml ESTIMATOR FOLDER
 
-makes the files of one estimator in a folder, each stage in blocks of replicates, the
-last one first. A block reads the same block of the stages before.
+makes the files of one estimator in a folder up to its model. In blocks of replicates
+the last one is made first, and a block reads the same block of the stages before.
 """
 
 import sys
+from collections.abc import Iterable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -35,13 +36,18 @@ def script(stage):
 
 
 def make(
-    example: dict, estimator: str, folder: Path, blocks: int | None = None
+    example: dict,
+    estimator: str,
+    folder: Path,
+    blocks: int | None = None,
+    stages: Iterable[str] = tuple(FILES),
 ) -> None:
-    """Make all files of one estimator."""
+    """Make the files of one estimator, those of all stages or of some."""
     example = accepted(example, "it") | {"key": "tests/it", "seed": 1}
     total = example["simulate"]["replicates"]
     paths = {name: folder / f"{name}.nc" for name in FILES.values()}
-    for stage, name in FILES.items():
+    for stage in stages:
+        name = FILES[stage]
         settings = SETTINGS[stage](example, estimator)
         if blocks is None:
             given = {n: paths[n] for n in _inputs(stage)}
@@ -67,7 +73,6 @@ def _inputs(stage):
 
 
 if __name__ == "__main__":
-    path, estimator, folder, *rest = sys.argv[1:]
-    make(
-        yaml.safe_load(Path(path).read_text()), estimator, Path(folder), *map(int, rest)
-    )
+    path, estimator, folder = sys.argv[1:]
+    content = yaml.safe_load(Path(path).read_text())
+    make(content, estimator, Path(folder), stages=list(FILES)[:-1])
