@@ -15,7 +15,7 @@ from pathlib import Path
 import yaml
 from cpu import seconds_of
 
-from leastaction.configuration.example import completed
+from leastaction_papers.configuration.example import completed
 from leastaction.core.families import declared_units, system_from_config
 from leastaction.core.method import step
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import yaml
 from stages import assemble, differentiate, identify, simulate, validate
 
-from leastaction.configuration import example as examples
+from leastaction_papers.configuration import example as examples
 from leastaction.core.contracts import check
 from leastaction.core.families import declared_units, system_from_config
 from leastaction.core.method import step

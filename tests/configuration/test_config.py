@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from leastaction.configuration import jobs
-from leastaction.configuration.checks import check_example
-from leastaction.configuration.config import (
+from leastaction_papers.configuration import jobs
+from leastaction_papers.configuration.checks import check_example
+from leastaction_papers.configuration.config import (
     Project,
     check_label,
     check_overrides,
@@ -20,7 +20,7 @@ from leastaction.configuration.config import (
     without_data,
     without_examples,
 )
-from leastaction.configuration.example import completed, with_recommended_methods
+from leastaction_papers.configuration.example import completed, with_recommended_methods
 from leastaction.core.recipe import recommended_settings
 from leastaction.core.settings import ConfigError, complete
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from leastaction.configuration.sources import PACKAGE, source_files, write_listing
+from leastaction.core.sources import PACKAGE, source_files, write_listing
 from leastaction.core.method import steps
 
 STAGES = ("simulate", "differentiate", "assemble", "identify", "volatility")

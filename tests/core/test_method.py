@@ -103,7 +103,7 @@ def test_a_recipe_identifies_every_replicate():
 class Halved(Identify):
     """A method of a notebook, which no family has."""
 
-    run = "ensembles.moment_gmm:identify"
+    run = "leastaction.ensembles.moment_gmm:identify"
     reads = ("moments",)
     method: Literal["halved"] = "halved"
     max_terms: int = 2

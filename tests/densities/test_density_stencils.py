@@ -6,7 +6,7 @@ from density_support import dataset, exact, shares
 
 from leastaction.core.contracts import check
 from leastaction.densities.contracts import coarsened
-from leastaction.densities.fokker_planck_residual import (
+from leastaction_papers.fokker_planck.fokker_planck_residual import (
     central_difference,
     central_stencil,
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended
 
-from leastaction.ensembles.ensemble_mean import mean_square_residual
+from leastaction_papers.stochastic_lagrangian.ensemble_mean import mean_square_residual
 
 
 def published(sigma):

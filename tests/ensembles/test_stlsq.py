@@ -7,7 +7,7 @@ from stages import assemble, differentiate
 from support import OSCILLATOR_LIBRARY, observe, oscillator
 
 from leastaction.core.sparse_regression import stlsq
-from leastaction.ensembles import ensemble_mean as method
+from leastaction_papers.stochastic_lagrangian import ensemble_mean as method
 
 
 def test_threshold_zero_is_plain_least_squares(rng):

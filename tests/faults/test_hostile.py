@@ -11,15 +11,15 @@ from harm import cases, harmless, parts, try_all
 from hostile import BASES, EXPRESSIONS, NAMES, PLACES, examples
 from hypothesis import given
 
-from leastaction.configuration.checks import accepted as accepted_example
-from leastaction.configuration.config import (
+from leastaction_papers.configuration.checks import accepted as accepted_example
+from leastaction_papers.configuration.config import (
     Project,
     check_label,
     check_references,
     parse_yaml,
     with_variants,
 )
-from leastaction.configuration.jobs import MODULES, SETTINGS
+from leastaction_papers.configuration.jobs import MODULES, SETTINGS
 from leastaction.core.expressions import ExpressionError, parse
 from leastaction.core.library import candidates
 from leastaction.core.settings import ConfigError, Quantity, complete

@@ -9,8 +9,8 @@ from test_space_time import CONFIG
 
 from leastaction.core.families import system_from_config
 from leastaction.fields.time_scheme import EXACT, LEAPFROG
-from leastaction.report.panel import Panel
-from leastaction.report.scorecard import example_rows
+from leastaction_papers.scorecard.panel import Panel
+from leastaction_papers.scorecard.scorecard import example_rows
 
 
 def model(replicates=3, **data):

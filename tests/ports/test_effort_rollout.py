@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from port_support import rollout
 
-from leastaction.ports.scores import selected
+from leastaction_papers.port_hamiltonian.scores import selected
 
 
 def test_errors_fall_with_the_training_set():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import toeplitz
 
-from leastaction.ports.gaussian_process import (
+from leastaction_papers.port_hamiltonian.gaussian_process import (
     derivative_on_grid,
     derivative_on_subset,
     levinson,

@@ -3,7 +3,7 @@
 import pytest
 from port_support import completed, written
 
-from leastaction.configuration.checks import check_example
+from leastaction_papers.configuration.checks import check_example
 from leastaction.core.settings import ConfigError
 
 

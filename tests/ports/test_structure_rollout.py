@@ -14,12 +14,12 @@ from leastaction.ports.recipes import (
     SmoothedStates,
     WeakPortForm,
 )
-from leastaction.ports.scores import rows
-from leastaction.ports.structure_rollout import validate
+from leastaction_papers.port_hamiltonian.scores import rows
+from leastaction_papers.port_hamiltonian.structure_rollout import validate
 from leastaction.recipes import compose
-from leastaction.report.case import Case
-from leastaction.report.panel import Panel
-from leastaction.report.style import draw, finding
+from leastaction_papers.scorecard.case import Case
+from leastaction_papers.scorecard.panel import Panel
+from leastaction.figures.style import draw, finding
 
 SETTINGS = {"runs": 2, "steps": 100, "larger": 2.0, "box": 1.5, "points": 200}
 START = {"random": {n: {"uniform": [-1.0, 1.0]} for n in "ab"}, **MOTOR["start"]}

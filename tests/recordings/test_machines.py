@@ -8,7 +8,7 @@ from recorded import ROOT
 import leastaction as la
 from leastaction.core.settings import complete
 from leastaction.recordings.configuration import Published, are_there
-from leastaction.recordings.machines import machine, machines_document
+from leastaction_papers.scorecard.machines import machine, machines_document
 
 FILES = sorted((ROOT / "config" / "recordings").glob("*.yaml"))
 TIME = np.arange(0, 20, 0.02)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from test_papers_page import picture
 
-from leastaction.report.case import ADDED, make_row
-from leastaction.report.pages import beyond_document, beyond_page, section
-from leastaction.report.scorecard import _frame, scorecard
+from leastaction_papers.scorecard.case import ADDED, make_row
+from leastaction_papers.scorecard.pages import beyond_document, beyond_page, section
+from leastaction_papers.scorecard.scorecard import _frame, scorecard
 
 PAPER = {"title": "A. Author: A title", "number": 7, "year": 2020}
 STUDY = {

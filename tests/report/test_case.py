@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from synthetic import config, model
 
-from leastaction.configuration.example import NoiseLimits, Ours, Targets
-from leastaction.report.case import (
+from leastaction_papers.configuration.example import NoiseLimits, Ours, Targets
+from leastaction_papers.scorecard.case import (
     Case,
     Found,
     Row,
@@ -15,7 +15,7 @@ from leastaction.report.case import (
     rms,
     rows_of,
 )
-from leastaction.report.panel import Panel
+from leastaction_papers.scorecard.panel import Panel
 
 
 def rows(*table, estimator="recommended", **targets):

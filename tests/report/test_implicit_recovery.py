@@ -7,8 +7,8 @@ import pytest
 import xarray as xr
 from synthetic_sweep import PENDULUM
 
-from leastaction.report.recovery import recovery
-from leastaction.report.scores import truth_of
+from leastaction_papers.scorecard.recovery import recovery
+from leastaction_papers.scorecard.scores import truth_of
 
 TERMS = ["thddot", "sin(th)", "cos(th)", "thddot*cos(th)", "sin(th)*cos(th)"]
 CONFIG = copy.deepcopy(PENDULUM)

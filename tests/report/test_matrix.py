@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from test_figures import words
 
-from leastaction.report.case import make_row
-from leastaction.report.matrix import matrix, method_matrix
-from leastaction.report.scorecard import _frame
+from leastaction_papers.scorecard.case import make_row
+from leastaction_papers.scorecard.matrix import matrix, method_matrix
+from leastaction_papers.scorecard.scorecard import _frame
 
 
 def row(estimator, quantity, value, unit="1", item="added", **more):

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from leastaction.report.case import make_row
-from leastaction.report.pages import (
+from leastaction_papers.scorecard.case import make_row
+from leastaction_papers.scorecard.pages import (
     index_page,
     label,
     paper_summary,
     results_page,
     scorecard_page,
 )
-from leastaction.report.readings import numbers_of
-from leastaction.report.scorecard import _frame, scorecard
-from leastaction.report.templates import thumbnail
+from leastaction_papers.scorecard.readings import numbers_of
+from leastaction_papers.scorecard.scorecard import _frame, scorecard
+from leastaction_papers.scorecard.templates import thumbnail
 
 SETTINGS = {
     "title": "A. Author: A <b>title</b> & more",

@@ -10,15 +10,15 @@ from port_support import identified, rollout, small
 from project import ROOT
 
 from leastaction.core.families import example_figures
-from leastaction.ports.figures.effort_reconstruction import _units
-from leastaction.ports.figures.learning_curves import NEGLIGIBLE
-from leastaction.ports.scores import curves
-from leastaction.report.looks import colored
-from leastaction.report.panel import Panel
-from leastaction.report.readable import plain_scientific
-from leastaction.report.scorecard import example_rows
-from leastaction.report.style import draw, finding
-from leastaction.report.tables import render, table
+from leastaction_papers.port_hamiltonian.figures.effort_reconstruction import _units
+from leastaction_papers.port_hamiltonian.figures.learning_curves import NEGLIGIBLE
+from leastaction_papers.port_hamiltonian.scores import curves
+from leastaction_papers.scorecard.looks import colored
+from leastaction_papers.scorecard.panel import Panel
+from leastaction.figures.readable import plain_scientific
+from leastaction_papers.scorecard.scorecard import example_rows
+from leastaction.figures.style import draw, finding
+from leastaction_papers.scorecard.tables import render, table
 
 COARSE = {"dpi": 50}
 OF_EXAMPLE = example_figures()["port_recordings"]

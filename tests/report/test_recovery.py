@@ -7,14 +7,14 @@ import pytest
 import xarray as xr
 from synthetic_sweep import LEVELS, PENDULUM, swept
 
-from leastaction.report.recovery import (
+from leastaction_papers.scorecard.recovery import (
     coverage,
     largest_noise,
     recovery,
     relative_coefficients,
     wilson,
 )
-from leastaction.report.scores import truth_of
+from leastaction_papers.scorecard.scores import truth_of
 
 TRUTH = truth_of(PENDULUM)
 

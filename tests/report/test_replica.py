@@ -8,14 +8,14 @@ import pytest
 import yaml
 from synthetic import SIGMA, STIFFNESS, config, model, rollout
 
-from leastaction.configuration.example import completed
+from leastaction_papers.configuration.example import completed
 from leastaction.core.settings import ConfigError
-from leastaction.report import verdict
-from leastaction.report.case import make_row
-from leastaction.report.pages import results_page, scorecard_page
-from leastaction.report.panel import Panel
-from leastaction.report.recovery import is_replica
-from leastaction.report.scorecard import example_rows, scorecard
+from leastaction_papers.scorecard import verdict
+from leastaction_papers.scorecard.case import make_row
+from leastaction_papers.scorecard.pages import results_page, scorecard_page
+from leastaction_papers.scorecard.panel import Panel
+from leastaction_papers.scorecard.recovery import is_replica
+from leastaction_papers.scorecard.scorecard import example_rows, scorecard
 
 ROOT = Path(__file__).parents[2]
 ROW = {

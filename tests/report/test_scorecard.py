@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from synthetic import SIGMA, STIFFNESS, config, model, rollout
 
-from leastaction.report import verdict
-from leastaction.report.pages import scorecard_page
-from leastaction.report.panel import Panel
-from leastaction.report.readings import OURS
-from leastaction.report.scorecard import (
+from leastaction_papers.scorecard import verdict
+from leastaction_papers.scorecard.pages import scorecard_page
+from leastaction_papers.scorecard.panel import Panel
+from leastaction_papers.scorecard.readings import OURS
+from leastaction_papers.scorecard.scorecard import (
     COLUMNS,
     FACTS,
     OWN,

@@ -5,7 +5,7 @@ import pytest
 import yaml
 from synthetic import SIGMA, STIFFNESS, config, model, rollout
 
-from leastaction.report import scores
+from leastaction_papers.scorecard import scores
 
 EXAMPLES = Path(__file__).parents[2] / "config" / "examples" / "stochastic_lagrangian"
 

@@ -11,7 +11,7 @@ from test_figures import stays_on_the_page, svg, words
 from test_space_time import CONFIG as FIELD
 
 from leastaction.core.families import system_from_config
-from leastaction.ensembles.figures.sensor_study import (
+from leastaction_papers.stochastic_lagrangian.figures.sensor_study import (
     BOTH,
     COLOURED,
     DISPLACEMENTS,
@@ -19,10 +19,10 @@ from leastaction.ensembles.figures.sensor_study import (
     level_of,
 )
 from leastaction.fields.time_scheme import EXACT, LEAPFROG, NEWMARK
-from leastaction.report.panel import BASELINE, MAIN, Panel
-from leastaction.report.scores import errors_over_std
-from leastaction.report.study import percent_errors
-from leastaction.report.style import draw, finding, grid_of, log_numbers
+from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel
+from leastaction_papers.scorecard.scores import errors_over_std
+from leastaction_papers.scorecard.study import percent_errors
+from leastaction.figures.style import draw, finding, grid_of, log_numbers
 
 
 def field_panel(method, scheme, rho, used=1, error=1e-3):

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from synthetic import STIFFNESS, config, model
 
-from leastaction.report import scores, tables
-from leastaction.report.panel import Panel
-from leastaction.report.scorecard import example_rows, pooled_rows
-from leastaction.report.scores import volatility_law
+from leastaction_papers.scorecard import scores
+from leastaction_papers.scorecard import tables
+from leastaction_papers.scorecard.panel import Panel
+from leastaction_papers.scorecard.scorecard import example_rows, pooled_rows
+from leastaction_papers.scorecard.scores import volatility_law
 
 DAMPING = ["xdot**2", "xdot**4"]
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import synthetic_shadow as synthetic
 
-from leastaction.report.style import draw, finding
-from leastaction.report.verdict import reproduces
-from leastaction.snapshots.figures.escape_paths import (
+from leastaction.figures.style import draw, finding
+from leastaction_papers.scorecard.verdict import reproduces
+from leastaction_papers.shadow_integration.figures.escape_paths import (
     kaplan_meier,
 )
-from leastaction.snapshots.shadow_panel import cyclic_coordinates
+from leastaction_papers.shadow_integration.shadow_panel import cyclic_coordinates
 
 STOP = 100.0
 PLANE = {

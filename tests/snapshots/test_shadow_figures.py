@@ -7,9 +7,9 @@ import pytest
 from synthetic_shadow import box, config, model, panel, rollout
 
 from leastaction.core.families import example_figures, system_from_config
-from leastaction.report.style import draw, finding
-from leastaction.report.tables import render, table
-from leastaction.snapshots.figures._shared import largest_by_window
+from leastaction.figures.style import draw, finding
+from leastaction_papers.scorecard.tables import render, table
+from leastaction_papers.shadow_integration.figures._shared import largest_by_window
 
 OF_EXAMPLE = example_figures()["snapshots"]
 OF_PAPER = ("snapshots", "modified_energy")

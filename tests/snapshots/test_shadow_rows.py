@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from synthetic_shadow import config, flow_rollout, model, noisy, rollout
 
-from leastaction.configuration.example import publish_problems
-from leastaction.report.panel import Panel
-from leastaction.report.scorecard import COLUMNS, example_rows
+from leastaction_papers.configuration.example import publish_problems
+from leastaction_papers.scorecard.panel import Panel
+from leastaction_papers.scorecard.scorecard import COLUMNS, example_rows
 
 TARGETS = {
     "misalignment_h2": 2e-4,

@@ -7,7 +7,7 @@ import snapshot_support as support
 import leastaction as la
 from leastaction.core.contracts import check
 from leastaction.snapshots import discrete_euler_lagrange
-from leastaction.snapshots import gaussian_processes as gp
+from leastaction_papers.shadow_integration import gaussian_processes as gp
 from leastaction.snapshots.constrained_rows import (
     evidence_maximisation,
     minimum_norm,

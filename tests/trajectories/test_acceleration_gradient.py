@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leastaction.trajectories.staged_descent import (
+from leastaction_papers.xl_sindy.staged_descent import (
     acceleration_descent,
     descend_accelerations,
 )

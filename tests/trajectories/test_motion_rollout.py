@@ -9,7 +9,7 @@ from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate, model_dataset, no_volatility
 from leastaction.core.library import Library
 from leastaction.core.noise_sweep import over_cases
-from leastaction.trajectories.motion_rollout import validate
+from leastaction_papers.xl_sindy.motion_rollout import validate
 
 LIBRARY = {
     "reference": "thdot**2/2",

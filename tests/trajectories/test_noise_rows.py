@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from synthetic_sweep import PENDULUM, swept
 
-from leastaction.report import verdict
-from leastaction.report.panel import Panel
-from leastaction.report.scorecard import example_rows, pooled_rows
+from leastaction_papers.scorecard import verdict
+from leastaction_papers.scorecard.panel import Panel
+from leastaction_papers.scorecard.scorecard import example_rows, pooled_rows
 
 PUBLISH = {
     "lagrangians": [

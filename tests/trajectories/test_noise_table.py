@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from synthetic_sweep import PENDULUM, swept
 
-from leastaction.report.panel import Panel
-from leastaction.report.tables import BREAK, Table, render
-from leastaction.trajectories.tables import (
+from leastaction_papers.scorecard.panel import Panel
+from leastaction_papers.scorecard.tables import BREAK, Table, render
+from leastaction_papers.xl_sindy.tables import (
     lagrangian_by_every_noise,
     lagrangian_by_noise,
     number,

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from leastaction.core.runge_kutta import stored_motions
 from leastaction.trajectories import gram as method
 from leastaction.trajectories.joint_spline import measured
-from leastaction.trajectories.staged_descent import (
+from leastaction_papers.xl_sindy.staged_descent import (
     Batches,
     descend_residual,
     identify_by_residual,

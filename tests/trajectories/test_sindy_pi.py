@@ -6,11 +6,11 @@ from stages import simulate
 from support import motion_settings, system
 
 from leastaction.core.expressions import symbol
-from leastaction.core.implicit_library import ImplicitLibrary, true_relation
+from leastaction_papers.xl_sindy.implicit_library import ImplicitLibrary, true_relation
 from leastaction.core.noise_sweep import recorded
-from leastaction.trajectories import sindy_pi
+from leastaction_papers.xl_sindy import sindy_pi
 from leastaction.trajectories.joint_spline import measured
-from leastaction.trajectories.sindy_pi import ImplicitModel
+from leastaction_papers.xl_sindy.sindy_pi import ImplicitModel
 
 CART = system(
     "thdot**2/4 + 3*xdot**2/4 + xdot*thdot*cos(th)/2 + 4.905*cos(th)", ("th", "x")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from leastaction.configuration.schemas import schemas
-from leastaction.configuration.sources import source_files
+from leastaction_papers.configuration.schemas import schemas
+from leastaction.core.sources import source_files
 from leastaction.core.families import PACKAGE, example_figures, figures
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +19,7 @@ SCHEMAS = ROOT / "workflow" / "schemas"
 
 
 def test_the_schemas_are_those_of_the_typed_sections():
-    """`python -m leastaction.configuration.schemas workflow/schemas` writes them."""
+    """`python -m leastaction_papers.configuration.schemas workflow/schemas` writes them."""
     written = {path.name: path.read_text() for path in SCHEMAS.iterdir()}
     assert written == schemas()
 

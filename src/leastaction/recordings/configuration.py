@@ -9,12 +9,12 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
-from leastaction.configuration import jobs
-from leastaction.configuration.config import check_label
+from leastaction.core import jobs
 from leastaction.core.method import rollout
 from leastaction.core.recipe import Recipe
 from leastaction.core.settings import (
@@ -29,12 +29,14 @@ from leastaction.core.settings import (
     Pair,
     Positive,
     Settings,
+    Style,
     Text,
     Title,
     absent,
     complete,
     or_word,
 )
+from leastaction.core.yaml_files import check_label
 from leastaction.recordings.error import RecordingError
 
 FOLDER = "recordings"
@@ -251,6 +253,37 @@ class Published(Settings):
     runs_in: Text = Field("1", description="Unit of the errors of free runs.")
 
 
+def _shown(formats: list) -> list:
+    """Check that pages can show every figure."""
+    missing = [kind for kind in ("svg", "png") if kind not in formats]
+    if missing:
+        words = {"missing": " and ".join(missing)}
+        raise PydanticCustomError("formats", "pages need {missing}, too", words)
+    return formats
+
+
+class Workflow(Settings):
+    """Settings of the workflow that recordings use, too."""
+
+    seed: Integer = Field(ge=0, description="Root of all random numbers.")
+    pathvars: dict[str, Text] = Field(
+        {},
+        description="Snakemake's: other folders than `results` and `logs`, by name.",
+    )
+    recordings: dict[str, dict[str, Any]] = Field(
+        {},
+        description="Recordings of your own by name (workflow/schemas/recording.json); "
+        "write them into a file of your own and pass it with --configfile.",
+    )
+    formats: Annotated[list[Literal["svg", "png", "pdf"]], AfterValidator(_shown)] = (
+        Field(
+            ["svg", "png"],
+            description="Formats of every figure; pages need SVG and PNG.",
+        )
+    )
+    figures: Style = Field(default_factory=Style, description="Style of every figure.")
+
+
 class Recording(Settings):
     """A recording, under `recordings` of a file of your own."""
 
@@ -364,8 +397,8 @@ def recording_from_config(
     ConfigError
         Listing all problems.
     """
-    from leastaction.configuration.example import with_recommended_methods
     from leastaction.core.expressions import check_name
+    from leastaction.core.recipe import with_recommended_methods
     from leastaction.core.system import declared_names
     from leastaction.recordings.columns import columns_of, time_factor
     from leastaction.recordings.recorded_library import recorded_library

@@ -15,6 +15,7 @@ from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.library import Comparison
 from leastaction.core.model import IdentifiedModel, rounded
 from leastaction.core.system import System
+from leastaction.figures.readable import percent_text
 from leastaction.recordings.columns import CONTRADICTION
 from leastaction.recordings.conserved import conserved
 from leastaction.recordings.contracts import shown_units
@@ -37,7 +38,6 @@ from leastaction.recordings.shaken_remarks import (
     sensor_noise,
 )
 from leastaction.recordings.units_of_terms import coefficient_units
-from leastaction.report.readable import percent_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -382,8 +382,8 @@ class Law(IdentifiedModel):
             If there is no such figure.
         """
         from leastaction.core.families import unknown
-        from leastaction.report.panel import MAIN, Panel
-        from leastaction.report.style import draw
+        from leastaction.figures.panel import MAIN, Panel
+        from leastaction.figures.style import draw
 
         what = what or self.figures[0]
         if what not in self.figures:

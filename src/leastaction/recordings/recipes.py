@@ -32,7 +32,7 @@ from leastaction.core.settings import (
 class BandwidthSpline(Differentiate):
     """Quintic spline of recordings whose knots and penalty come from the data alone."""
 
-    run = "recordings.bandwidth_spline:differentiate"
+    run = ".bandwidth_spline:differentiate"
     reads = ("measurements",)
     makes = "smoothed_motion"
 
@@ -49,7 +49,7 @@ class BandwidthSpline(Differentiate):
 class WeightedGram(Assemble):
     """Gram matrices of recordings, in which every trajectory has the same say."""
 
-    run = "recordings.weighted_gram:assemble"
+    run = ".weighted_gram:assemble"
     reads = ("smoothed_motion",)
     makes = "gram"
     uses = ("reference", "inertia", "lagrangian", "dissipation")
@@ -63,7 +63,7 @@ class WeightedGram(Assemble):
 class PredictionError(Identify):
     """A law of motion by one likelihood, in which a missed force is process noise."""
 
-    run = "recordings.prediction_error:identify"
+    run = ".prediction_error:identify"
     reads = ("gram",)
     after = ("weighted_gram",)
     returns_to_samples = True
@@ -75,7 +75,7 @@ class PredictionError(Identify):
 class RecordedPrediction(Rollout):
     """Trajectories that a law has not seen, predicted from their begin."""
 
-    run = "recordings.measured_rollout:predict"
+    run = ".measured_rollout:predict"
     reads = ("measurements",)
     makes = "measured_rollout"
 
