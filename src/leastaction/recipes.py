@@ -59,10 +59,10 @@ def compose(methods: Sequence[type[Step]], settings: Mapping) -> Recipe:
     volatility. ValueError if no step has such a setting, or one is missing or out of
     bounds.
 
-    >>> from leastaction.trajectories.recipes import Gram, Measured, ProximalGradient
-    >>> recipe = compose((Measured, Gram, ProximalGradient), {"threshold": 0.05})
-    >>> [stage.threshold for stage in recipe.identify.stages]
-    [0.05, 0.05, 0.05, 0.05]
+    >>> from leastaction.trajectories.recipes import Gram, JointSpline, NullVector
+    >>> recipe = compose((JointSpline, Gram, NullVector), {"largest": 5, "samples": 99})
+    >>> recipe.identify.largest, recipe.assemble.samples
+    (5, 99)
     """
     sections = {method.stage: {"method": method.name()} for method in methods}
     for name, value in settings.items():

@@ -3,8 +3,9 @@
 Examples
 --------
 >>> from leastaction_papers import recipes
->>> recipes.xl_sindy.published(threshold=0.05).identify.name()
-'proximal_gradient'
+>>> recipe = recipes.xl_sindy.published(threshold=0.05)
+>>> recipe.identify.name(), [stage.threshold for stage in recipe.identify.stages]
+('proximal_gradient', [0.05, 0.05, 0.05, 0.05])
 >>> recipes.xl_sindy.kinds
 ('motions', 'SINDy-PI', 'Lagrangian-SINDy')
 >>> recipe = recipes.stochastic_lagrangian.published(

@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from leastaction.core.recipe import recommended_settings
+from leastaction.core.settings import ConfigError, complete
+from leastaction.core.yaml_files import parse_yaml
 from leastaction_papers.configuration import jobs
 from leastaction_papers.configuration.checks import check_example
 from leastaction_papers.configuration.config import (
@@ -15,14 +18,11 @@ from leastaction_papers.configuration.config import (
     check_references,
     data_key,
     merge,
-    parse_yaml,
     with_variants,
     without_data,
     without_examples,
 )
 from leastaction_papers.configuration.example import completed, with_recommended_methods
-from leastaction.core.recipe import recommended_settings
-from leastaction.core.settings import ConfigError, complete
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "config/examples").glob("*/*.yaml"))

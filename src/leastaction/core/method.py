@@ -362,6 +362,8 @@ def method_of(stage: str, settings: Mapping) -> type[Step]:
 
 def rollout(kind: str) -> type[Rollout]:
     """How models, or observations, of a contract are rolled out."""
+    if kind not in _rollouts():
+        families.extend()
     return _rollouts()[kind]
 
 

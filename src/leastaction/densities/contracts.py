@@ -71,6 +71,14 @@ OF_TERMS = variables(
     """,
     may_be_empty=("dissipation_status", "dissipation_equivalent"),
 )
+STATIONARY_RESIDUAL = variables(
+    """
+    replicate batch batch_other equation_term equation_term_other:
+        gram [mixed] inner product of columns of the residual
+    """,
+    finite=("gram",),
+)
+
 GENERATOR_MOMENTS = variables(
     """
     replicate batch test_function equation_term:
@@ -93,6 +101,9 @@ CONTRACTS = {
     ),
     "monomial_tests": Contract(
         "differentiate with method monomial_functions", MONOMIAL_TESTS
+    ),
+    "stationary_residual": Contract(
+        "assemble with method stationary_residual", STATIONARY_RESIDUAL | OF_TERMS
     ),
     "generator_moments": Contract(
         "assemble with method weak_fokker_planck or moment_fokker_planck",

@@ -12,7 +12,7 @@ from leastaction.core.contracts import Contract, Variable, time_step, variables
 UNITS = {"-": "mixed", "q": "see coordinate_unit"}
 
 
-def _variables(
+def mixed_variables(
     table: str, finite: Collection[str] = (), required: Collection[str] = ()
 ) -> dict[str, Variable]:
     """Variables of a table; all are optional that are not `finite` or `required`."""
@@ -22,7 +22,7 @@ def _variables(
 
 
 # What defines a basis (leastaction.snapshots.bases); each has some of them.
-BASIS = _variables(
+BASIS = mixed_variables(
     """
     replicate:
         degree [-] total degree of the features
@@ -41,7 +41,7 @@ BASIS = _variables(
 )
 
 
-EQUATIONS = _variables(
+EQUATIONS = mixed_variables(
     """
     replicate equation function:
         theta [-] Euler-Lagrange rows
@@ -53,7 +53,7 @@ EQUATIONS = _variables(
     finite=("theta", "condition", "condition_value"),
 )
 
-LAGRANGIAN = _variables(
+LAGRANGIAN = mixed_variables(
     """
     replicate function:
         coefficient [-] coefficient of the learned Lagrangian
@@ -85,7 +85,7 @@ log evidence of an L even in the velocity along the rotation minus that without
 )
 
 
-FIELD = _variables(
+FIELD = mixed_variables(
     """
     replicate function:
         coefficient [-] coefficient of the discrete Lagrangian density; zeros behind it
@@ -115,7 +115,7 @@ FIELD = _variables(
     required=("length_scale", "waves", "distance"),
 )
 
-FIELD_LAW = _variables(
+FIELD_LAW = mixed_variables(
     """
     replicate term:
         coefficient [-] coefficient of the term in u_tt

@@ -1,7 +1,6 @@
 """Datasets between the stages of the published recipe and its rivals."""
 
 from leastaction.core.contracts import Contract, variables
-from leastaction.densities.contracts import OF_TERMS
 
 DENSITY_STENCIL = variables(
     """
@@ -13,15 +12,6 @@ DENSITY_STENCIL = variables(
         difference_qdot [1/q] central difference
     """,
     finite=("density",),
-)
-
-
-STATIONARY_RESIDUAL = variables(
-    """
-    replicate batch batch_other equation_term equation_term_other:
-        gram [mixed] inner product of columns of the residual
-    """,
-    finite=("gram",),
 )
 
 
@@ -48,9 +38,6 @@ over its standard error
 CONTRACTS = {
     "density_stencil": Contract(
         "differentiate with method central_stencil", DENSITY_STENCIL
-    ),
-    "stationary_residual": Contract(
-        "assemble with method stationary_residual", STATIONARY_RESIDUAL | OF_TERMS
     ),
     "density_rollout": Contract("validate", DENSITY_ROLLOUT),
 }

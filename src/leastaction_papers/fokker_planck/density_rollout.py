@@ -15,10 +15,10 @@ from leastaction.core.compiled import evaluator
 from leastaction.core.model import IdentifiedModel
 from leastaction.core.simulation import DivergenceError
 from leastaction.core.system import System
-from leastaction.densities.contracts import CONTRACTS
 from leastaction.densities.runge_kutta_gill import stream
 from leastaction.densities.stationary_samples import PlaneHistogram
 from leastaction.densities.weak_fokker_planck import bumps, sheppard
+from leastaction_papers.fokker_planck.contracts import CONTRACTS
 
 log = logging.getLogger(__name__)
 

@@ -33,12 +33,13 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.densities.contracts import CELLS, CONTRACTS, coarsened, shares
+from leastaction.densities.contracts import CELLS, coarsened, shares
 from leastaction.densities.stationary_estimate import (
     Solution,
     stationary_estimate,
     unknown,
 )
+from leastaction_papers.fokker_planck.contracts import CONTRACTS
 
 # The simplex ends at ten digits of the parameters, whatever the residual.
 SIMPLEX_OPTIONS = {"xatol": 1e-10, "fatol": 0.0, "maxiter": 4000, "maxfev": 8000}

@@ -16,11 +16,16 @@ import xarray as xr
 
 from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.simulation import step_count
-from leastaction.ports.contracts import CONTRACTS, COUPLED, ERRORS, MOTION
 from leastaction.ports.dae import PortDae, SingularDaeError, energy_balance
 from leastaction.ports.minimal_coordinates import draw_sets, path, start
 from leastaction.ports.model import PortModel
 from leastaction.ports.system import PortHamiltonianSystem, input_function
+from leastaction_papers.port_hamiltonian.contracts import (
+    CONTRACTS,
+    COUPLED,
+    ERRORS,
+    MOTION,
+)
 from leastaction_papers.port_hamiltonian.coupling import (
     IDENTIFIED,
     KNOWN,

@@ -14,12 +14,12 @@ import xarray as xr
 from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.noise_sweep import over_models
 from leastaction.core.simulation import generator
-from leastaction.ports.contracts import CONTRACTS
 from leastaction.ports.dae import runge_kutta_step
 from leastaction.ports.minimal_coordinates import motions
 from leastaction.ports.model import StructureModel
 from leastaction.ports.port_structure import Candidates
 from leastaction.ports.system import PortHamiltonianSystem
+from leastaction_papers.port_hamiltonian.contracts import CONTRACTS
 
 NEW, LARGER = "new", "larger"
 MATRICES = ("J", "R", "B", "H")

@@ -14,8 +14,8 @@ from leastaction.core.library import Library, canonical, compare
 from leastaction.core.system import System
 from leastaction.figures.panel import MAIN as MAIN
 from leastaction_papers.scorecard import scores
+from leastaction_papers.scorecard.implicit_library import ImplicitLibrary, true_relation
 from leastaction_papers.scorecard.scores import Estimates, Truth
-from leastaction_papers.xl_sindy.implicit_library import ImplicitLibrary, true_relation
 
 BASELINE = "published"
 # Paper: its code adds one random number to all channels of a sample.

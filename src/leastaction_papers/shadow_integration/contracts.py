@@ -1,9 +1,9 @@
 """Datasets between the stages of the published recipe and its rivals."""
 
 from leastaction.core.contracts import Contract
-from leastaction.snapshots.contracts import _variables
+from leastaction.snapshots.contracts import mixed_variables
 
-SAMPLED_MOTION = _variables(
+SAMPLED_MOTION = mixed_variables(
     """
     replicate sample dof:
         q [q] generalised coordinate
@@ -14,7 +14,7 @@ SAMPLED_MOTION = _variables(
 )
 
 
-FLOW = _variables(
+FLOW = mixed_variables(
     """
     replicate sample state:
         state_sample [-] states of the kernel
@@ -24,7 +24,7 @@ FLOW = _variables(
 )
 
 
-ROLLOUT = _variables(
+ROLLOUT = mixed_variables(
     """
     replicate order:
         misalignment [1] mean sine of the angle between gradients of H^[k] and H
@@ -124,7 +124,7 @@ share of points with an error of at most two standard deviations
 )
 
 
-FIELD_ROLLOUT = _variables(
+FIELD_ROLLOUT = mixed_variables(
     """
     replicate time node:
         u_true [q] field of the first motion, unseen in training

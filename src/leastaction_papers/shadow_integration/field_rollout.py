@@ -11,13 +11,14 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
+from leastaction.core.contracts import contracts
 from leastaction.core.expressions import symbol
 from leastaction.core.families import implementation
 from leastaction.core.method import step
 from leastaction.core.noise_sweep import over_models
 from leastaction.core.periodic_line import spectral_derivatives
-from leastaction.snapshots.contracts import CONTRACTS
 from leastaction.snapshots.field_models import central
+from leastaction_papers.shadow_integration.contracts import CONTRACTS
 
 # Steps at both ends of a motion whose mean energies are compared.
 STEPS_OF_ENERGY = 50
@@ -107,7 +108,7 @@ class Truth:
 
     def compared(self, dataset: xr.Dataset) -> xr.Dataset:
         """Everything about one model, contract ``shadow_field_rollout``."""
-        kind = CONTRACTS[dataset.attrs["contract"]].model
+        kind = contracts()[dataset.attrs["contract"]].model
         model = implementation(kind)(dataset)
         if model.stable:
             path = model.rollout(self.u[:, 0], self.u[:, 1], self.steps, self.velocity)

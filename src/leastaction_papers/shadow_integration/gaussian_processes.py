@@ -15,12 +15,13 @@ from leastaction.core.contracts import time_step
 from leastaction.core.gaussian_process import Posterior, square_distances
 from leastaction.core.simulation import halton_starts
 from leastaction.snapshots.bases import Basis, RadialBasis
-from leastaction.snapshots.contracts import CONTRACTS, equations_dataset
+from leastaction.snapshots.contracts import equations_dataset
 from leastaction.snapshots.discrete_lagrangian import (
     pairs,
     positions_of,
     published_conditions,
 )
+from leastaction_papers.shadow_integration.contracts import CONTRACTS
 
 
 def repeated_central_difference(

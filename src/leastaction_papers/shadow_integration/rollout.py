@@ -13,6 +13,7 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.compiled import evaluator
+from leastaction.core.contracts import contracts
 from leastaction.core.families import implementation
 from leastaction.core.multi_index import factors
 from leastaction.core.noise_sweep import over_models
@@ -20,7 +21,7 @@ from leastaction.core.runge_kutta import motion_of, substeps_of
 from leastaction.core.simulation import first_index, generator, halton_starts
 from leastaction.core.system import System
 from leastaction.snapshots import backward_error_numerical as backward
-from leastaction.snapshots.contracts import CONTRACTS
+from leastaction_papers.shadow_integration.contracts import CONTRACTS
 
 # Degree of the monotone map between two Hamiltonians of one degree of freedom.
 DEGREE_OF_MONOTONE_MAP = 5
@@ -219,7 +220,7 @@ class Comparison:
     """One learned model beside the truth; the order `main` starts its motion."""
 
     def __init__(self, dataset: xr.Dataset, truth: Truth, settings: Mapping):
-        kind = CONTRACTS[dataset.attrs["contract"]].model
+        kind = contracts()[dataset.attrs["contract"]].model
         self.model, self.truth = implementation(kind)(dataset), truth
         self.settings, self.orders = settings, list(settings["orders"])
         self.domain = settings.get("domain", {})

@@ -23,8 +23,8 @@ from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.expressions import to_text
 from leastaction.core.library import Library
 from leastaction.core.sparse_regression import stlsq
-from leastaction.ensembles.contracts import CONTRACTS
 from leastaction.ensembles.squared_increments import Residual
+from leastaction_papers.stochastic_lagrangian.contracts import CONTRACTS
 
 # So that what is made of them fits the processor's cache.
 SAMPLES_PER_BATCH = 500

@@ -14,8 +14,8 @@ from leastaction.core.estimate import LagrangianEstimate
 from leastaction.core.euler_lagrange import symbols, total_derivative, velocity_names
 from leastaction.core.gauge import gauge_freedom
 from leastaction.core.library import Library
-from leastaction.trajectories.contracts import CONTRACTS
 from leastaction.trajectories.joint_spline import states
+from leastaction_papers.xl_sindy.contracts import CONTRACTS
 
 
 def energy_rate(term: sp.Expr, coordinates: Sequence[str]) -> tuple[sp.Expr]:

@@ -17,7 +17,7 @@ from leastaction.core.noise_sweep import over_models
 from leastaction.core.runge_kutta import Motion, motion_of, substeps_of
 from leastaction.core.simulation import generator, step_count
 from leastaction.core.system import System, is_singular
-from leastaction.trajectories.contracts import CONTRACTS
+from leastaction_papers.xl_sindy.contracts import CONTRACTS
 
 
 def validate(

@@ -19,10 +19,10 @@ from leastaction.core.euler_lagrange import (
 )
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.settings import CHANNELS
-from leastaction.trajectories.contracts import CONTRACTS
 from leastaction.trajectories.gram import evenly
 from leastaction.trajectories.joint_spline import kept, states
-from leastaction_papers.xl_sindy.implicit_library import ImplicitLibrary, input_names
+from leastaction_papers.scorecard.implicit_library import ImplicitLibrary, input_names
+from leastaction_papers.xl_sindy.contracts import CONTRACTS
 
 RECORDED = (*CHANNELS, "input")
 # One trajectory in so many is held out.

@@ -27,7 +27,6 @@ from leastaction.core.contracts import check, time_step
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.expressions import to_text
 from leastaction.core.sparse_regression import stlsq
-from leastaction.fields.contracts import CONTRACTS
 from leastaction.fields.domain import (
     HIGHEST_DERIVATIVE,
     SAMPLES_PER_BATCH,
@@ -43,6 +42,7 @@ from leastaction.fields.ensemble import (
     one_by_one,
 )
 from leastaction.fields.library import density_candidates, jet_symbol, spatial_order
+from leastaction_papers.stochastic_lagrangian.fields.contracts import CONTRACTS
 
 # In `slot_term`, where a node has fewer candidates than another.
 NO_CANDIDATE = -1

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from synthetic import STIFFNESS, config, model
 
-from leastaction_papers.scorecard import scores
-from leastaction_papers.scorecard import tables
+from leastaction_papers.scorecard import scores, tables
 from leastaction_papers.scorecard.panel import Panel
 from leastaction_papers.scorecard.scorecard import example_rows, pooled_rows
 from leastaction_papers.scorecard.scores import volatility_law

@@ -11,6 +11,11 @@ from test_figures import stays_on_the_page, svg, words
 from test_space_time import CONFIG as FIELD
 
 from leastaction.core.families import system_from_config
+from leastaction.fields.time_scheme import EXACT, LEAPFROG, NEWMARK
+from leastaction.figures.style import draw, finding, grid_of, log_numbers
+from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel
+from leastaction_papers.scorecard.scores import errors_over_std
+from leastaction_papers.scorecard.study import percent_errors
 from leastaction_papers.stochastic_lagrangian.figures.sensor_study import (
     BOTH,
     COLOURED,
@@ -18,11 +23,6 @@ from leastaction_papers.stochastic_lagrangian.figures.sensor_study import (
     kind_of,
     level_of,
 )
-from leastaction.fields.time_scheme import EXACT, LEAPFROG, NEWMARK
-from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel
-from leastaction_papers.scorecard.scores import errors_over_std
-from leastaction_papers.scorecard.study import percent_errors
-from leastaction.figures.style import draw, finding, grid_of, log_numbers
 
 
 def field_panel(method, scheme, rho, used=1, error=1e-3):

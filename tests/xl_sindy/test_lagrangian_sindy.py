@@ -8,8 +8,8 @@ from support import PENDULUM, motion_settings, system
 
 from leastaction.core.library import candidates
 from leastaction.core.noise_sweep import recorded
-from leastaction_papers.xl_sindy import lagrangian_sindy as energy_gram
 from leastaction.trajectories.joint_spline import measured
+from leastaction_papers.xl_sindy import lagrangian_sindy as energy_gram
 from leastaction_papers.xl_sindy.lagrangian_sindy import (
     energy_rate,
     identify,

@@ -3,8 +3,8 @@
 import pytest
 from port_support import completed, written
 
-from leastaction_papers.configuration.checks import check_example
 from leastaction.core.settings import ConfigError
+from leastaction_papers.configuration.checks import check_example
 
 
 def changed(name: str, path: str, value) -> dict:

@@ -8,16 +8,16 @@ from project import PAPER, ROOT
 from stages import differentiate
 from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended
 
-from leastaction_papers.configuration.config import read_yaml, with_variants
-from leastaction_papers.configuration.jobs import is_random
 from leastaction.core.method import step
 from leastaction.core.recipe import Recipe
 from leastaction.core.system import System
+from leastaction.ensembles.strong_taylor import legacy_noise
+from leastaction_papers.configuration.config import read_yaml, with_variants
+from leastaction_papers.configuration.jobs import is_random
 from leastaction_papers.stochastic_lagrangian.ensemble_mean import (
     mean_square_lagrangian,
     mean_square_residual,
 )
-from leastaction.ensembles.strong_taylor import legacy_noise
 
 SQUARES = [{"terms": ["x**2", "x**4"]}]
 

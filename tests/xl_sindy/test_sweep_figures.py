@@ -10,10 +10,10 @@ import xarray as xr
 from synthetic_sweep import PENDULUM, swept
 from test_figures import svg, words
 
+from leastaction.figures.style import StyledFigure, draw, finding
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, joined
 from leastaction_papers.scorecard.recovery import shown_case, shown_mode
 from leastaction_papers.scorecard.study import label_of_level, level_axis
-from leastaction.figures.style import StyledFigure, draw, finding
 
 LEVELS = (0.0, 1e-3, 2e-2, 1e-1)
 ROWS = [

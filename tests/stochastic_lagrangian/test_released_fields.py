@@ -7,9 +7,9 @@ import numpy as np
 from field_recipes import Published
 from project import PAPER, ROOT
 
-from leastaction_papers.configuration.config import read_yaml, with_variants
 from leastaction.core.families import system_from_config
 from leastaction.core.method import step
+from leastaction_papers.configuration.config import read_yaml, with_variants
 
 
 @cache

@@ -6,10 +6,10 @@ from stages import simulate
 from support import motion_settings, system
 
 from leastaction.core.expressions import symbol
-from leastaction_papers.xl_sindy.implicit_library import ImplicitLibrary, true_relation
 from leastaction.core.noise_sweep import recorded
-from leastaction_papers.xl_sindy import sindy_pi
 from leastaction.trajectories.joint_spline import measured
+from leastaction_papers.scorecard.implicit_library import ImplicitLibrary, true_relation
+from leastaction_papers.xl_sindy import sindy_pi
 from leastaction_papers.xl_sindy.sindy_pi import ImplicitModel
 
 CART = system(

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from test_figures import ONE, panel, words
 
+from leastaction.figures.style import draw
+from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel
 from leastaction_papers.stochastic_lagrangian.figures.coefficients import (
     MOST_TERMS,
     Candidate,
     of_dissipation,
     selection,
 )
-from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel
-from leastaction.figures.style import draw
 
 
 def candidate(number, true=0.0, main=0.0, published=0.0, **options):

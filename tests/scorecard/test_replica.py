@@ -8,8 +8,8 @@ import pytest
 import yaml
 from synthetic import SIGMA, STIFFNESS, config, model, rollout
 
-from leastaction_papers.configuration.example import completed
 from leastaction.core.settings import ConfigError
+from leastaction_papers.configuration.example import completed
 from leastaction_papers.scorecard import verdict
 from leastaction_papers.scorecard.case import make_row
 from leastaction_papers.scorecard.pages import results_page, scorecard_page

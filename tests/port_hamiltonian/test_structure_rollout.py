@@ -8,18 +8,18 @@ from recipes_of_ports import MOTOR, TERMS, simulated
 
 from leastaction.core.families import system_from_config
 from leastaction.core.settings import Style
+from leastaction.figures.style import draw, finding
 from leastaction.ports.recipes import (
     PortRegression,
     PortStructure,
     SmoothedStates,
     WeakPortForm,
 )
+from leastaction.recipes import compose
 from leastaction_papers.port_hamiltonian.scores import rows
 from leastaction_papers.port_hamiltonian.structure_rollout import validate
-from leastaction.recipes import compose
 from leastaction_papers.scorecard.case import Case
 from leastaction_papers.scorecard.panel import Panel
-from leastaction.figures.style import draw, finding
 
 SETTINGS = {"runs": 2, "steps": 100, "larger": 2.0, "box": 1.5, "points": 200}
 START = {"random": {n: {"uniform": [-1.0, 1.0]} for n in "ab"}, **MOTOR["start"]}

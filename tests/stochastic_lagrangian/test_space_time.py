@@ -11,10 +11,10 @@ from field_support import model_of
 from stages import validate
 
 from leastaction.core.families import system_from_config
+from leastaction.figures.style import draw, finding
 from leastaction_papers.scorecard import tables
 from leastaction_papers.scorecard.panel import Panel
 from leastaction_papers.scorecard.scorecard import example_rows
-from leastaction.figures.style import draw, finding
 
 CONFIG = {
     "title": "String",

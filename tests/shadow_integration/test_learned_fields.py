@@ -17,12 +17,12 @@ from snapshot_fields import (
 
 from leastaction.core.model import model_of
 from leastaction.core.recipe import Recipe, recommended
-from leastaction_papers.scorecard.case import Case
-from leastaction_papers.scorecard.panel import Panel
 from leastaction.figures.style import draw, finding
 from leastaction.snapshots import field_evidence
-from leastaction_papers.shadow_integration import scores
 from leastaction.snapshots.field_evidence import Snapshots, damped
+from leastaction_papers.scorecard.case import Case
+from leastaction_papers.scorecard.panel import Panel
+from leastaction_papers.shadow_integration import scores
 from leastaction_papers.shadow_integration.field_rollout import validate
 
 NOISE = {"channels": ["q"], "levels": [0.0, 4e-3]}

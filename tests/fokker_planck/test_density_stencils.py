@@ -6,11 +6,11 @@ from density_support import dataset, exact, shares
 
 from leastaction.core.contracts import check
 from leastaction.densities.contracts import coarsened
+from leastaction.densities.weak_fokker_planck import bumps, sheppard
 from leastaction_papers.fokker_planck.fokker_planck_residual import (
     central_difference,
     central_stencil,
 )
-from leastaction.densities.weak_fokker_planck import bumps, sheppard
 
 
 def test_the_difference_is_exact_for_quadratics_and_zero_in_the_outer_layer():

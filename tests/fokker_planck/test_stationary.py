@@ -15,6 +15,7 @@ from stages import validate
 
 from leastaction.core.families import system_from_config
 from leastaction.densities import stationary_samples
+from leastaction.figures.style import draw, finding
 from leastaction_papers.fokker_planck.stationary_parameters import (
     parameters,
     true_coefficients,
@@ -22,7 +23,6 @@ from leastaction_papers.fokker_planck.stationary_parameters import (
 from leastaction_papers.scorecard import tables
 from leastaction_papers.scorecard.panel import Panel
 from leastaction_papers.scorecard.scorecard import example_rows
-from leastaction.figures.style import draw, finding
 
 SYSTEM = {
     "coordinates": {"x": {"unit": "m", "label": ""}},
