@@ -71,7 +71,12 @@ def test_our_rules_in_another_workflow(tmp_path):
     snakemake(made)
     assert sizes(tmp_path / made)["replicate"] == 2
     plan = snakemake("-n")
-    for job in ("all", "la_differentiate", "la_import_recording", "la_write_law"):
+    for job in (
+        "all",
+        "la_differentiate_assemble_identify",
+        "la_import_recording",
+        "la_write_law",
+    ):
         assert f"\n{job} " in plan, plan
     for job in ("la_papers", "la_simulate"):
         assert f"\n{job} " not in plan, plan
