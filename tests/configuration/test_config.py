@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from leastaction.core.jobs import step_settings
 from leastaction.core.recipe import recommended_settings
 from leastaction.core.settings import ConfigError, complete
 from leastaction.core.yaml_files import parse_yaml
@@ -372,7 +373,7 @@ def test_rollouts_are_checked_by_what_was_identified(snapshots):
         "recommended": "learned_lagrangian",
         "published_gp_flow": "learned_flow",
     }
-    assert jobs.step_settings("identify", example, "recommended")["library"] == {}
+    assert step_settings("identify", example, "recommended")["library"] == {}
 
 
 def test_a_rollout_of_the_wrong_size_is_refused(snapshots):

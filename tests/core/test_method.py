@@ -1,5 +1,6 @@
 """Laws of steps and recipes: they can be found, called, and told apart."""
 
+import itertools
 from typing import Literal
 
 import numpy as np
@@ -46,7 +47,8 @@ def test_every_kind_of_data_and_model_has_one_rollout():
 
 @pytest.mark.parametrize("module", [*modules("recipes")], ids=lambda m: m.__name__)
 def test_recommended_methods_understand_each_other(module):
-    for methods in module.RECOMMENDED.values():
+    tables = [getattr(module, name, {}) for name in ("RECOMMENDED", "PUBLISHED")]
+    for methods in itertools.chain(*map(dict.values, tables)):
         for before, after in zip(methods[:-1], methods[1:], strict=True):
             assert after.accepts(before)
 
