@@ -1,12 +1,8 @@
 """A user's YAML, wherever it lives, is the default target; a refusal leaves nothing."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 import yaml
-from project import Project
+from project import Project, snakemake
 from recorded import rig, rows, write
 
 
@@ -25,12 +21,8 @@ def lab(tmp_path):
 
 
 def run(project, lab, *arguments) -> str:
-    command = [sys.executable, "-m", "snakemake", *arguments]
-    command += ["--configfile", str(lab / "my-rig.yaml")]
-    environment = {**os.environ, "PYTHONPATH": str(project.folder / "src")}
-    result = subprocess.run(
-        command, cwd=project.folder, env=environment, capture_output=True, text=True
-    )
+    arguments = *arguments, "--configfile", str(lab / "my-rig.yaml")
+    result = snakemake(arguments, project.folder, project.folder / "src")
     return result.stdout + result.stderr
 
 
