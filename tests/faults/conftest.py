@@ -26,8 +26,9 @@ def disturbed(run, tmp_path):
         shutil.copytree(run.folder, tmp_path, dirs_exist_ok=True)
         made = run.digests()
         if target == OBSERVATIONS:
-            (tmp_path / LIBRARY).unlink()
-            del made[LIBRARY]
+            for later in made.keys() - {target}:
+                (tmp_path / later).unlink()
+            made = {target: made[target]}
         return Disturbed(tmp_path, target, made)
 
     return copy
