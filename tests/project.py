@@ -41,13 +41,13 @@ LONGEST = 900
 
 
 def snakemake(
-    arguments: Sequence[str], folder: Path, source: Path
+    arguments: Sequence[str], folder: Path, *sources: str | Path
 ) -> subprocess.CompletedProcess:
-    """Run Snakemake in `folder` with the package in `source`."""
+    """Run Snakemake in `folder` with the packages in `sources`."""
     with tempfile.TemporaryDirectory() as told:
         files = [Path(told, name) for name in ("out", "err")]
         process = FORKS.Process(
-            target=_main, args=(arguments, folder, _environment(source), files)
+            target=_main, args=(arguments, folder, _environment(*sources), files)
         )
         process.start()
         process.join(LONGEST)
@@ -64,15 +64,16 @@ def _main(arguments, folder, environment, files):
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    sys.path.insert(0, environment["PYTHONPATH"])
+    sys.path[:0] = environment["PYTHONPATH"].split(os.pathsep)
     from snakemake.cli import main
 
     main(arguments)
 
 
-def _environment(source: Path) -> dict[str, str]:
+def _environment(*sources: str | Path) -> dict[str, str]:
+    packages = os.pathsep.join(map(str, sources))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "PYTHONPATH": str(source), "PATH": path}
+    return {**os.environ, "PYTHONPATH": packages, "PATH": path}
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,11 @@ from leastaction.core.sources import source_files, write_listing
 from leastaction.core.yaml_files import check_data, read_yaml
 from leastaction.recordings import configuration as recorded
 from leastaction.recordings.configuration import (
+    MOTION,
     Published,
     Workflow,
     are_there,
+    own_modules,
     read_recordings,
 )
 
@@ -176,6 +178,10 @@ ESTIMATORS = sorted(
 )
 
 
+# Recordings of other kinds than motions.
+OF_KINDS = [name for name, one in RECORDINGS.items() if one["kind"] != MOTION]
+
+
 # Real machines whose data anybody can get: read where one of them is asked for.
 MACHINES = {path.stem: path for path in sorted(CONFIG.glob("recordings/*.yaml"))}
 
@@ -252,6 +258,8 @@ def recorded_usages(wildcards):
 
 def figures_of_recording(name):
     """Predictions; of a random motion, what its innovations say."""
+    if name in OF_KINDS:
+        return list(RECORDED)[:1]
     random = recording(name)["excitation"] == "random"
     return SHAKEN if random else list(RECORDED)
 

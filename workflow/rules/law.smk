@@ -14,7 +14,7 @@ rule plot_recording:
         "<logs>/recordings/{example}/plot_recording.log",
         "<logs>/recordings/{example}/plot_recording.tsv",
     wildcard_constraints:
-        example=one_of([*RECORDINGS, *MACHINES]),
+        example=one_of({*RECORDINGS, *MACHINES} - {*OF_KINDS}),
     conda:
         "../../environment.yml"
     params:
@@ -23,6 +23,19 @@ rule plot_recording:
         "Drawing what {wildcards.example} predicts"
     script:
         "../scripts/draw_law.py"
+
+
+use rule plot_recording as plot_kind with:
+    output:
+        figure("prediction", RECORDED["prediction"]),
+        others=expand(
+            "<results>/recordings/{{example}}/figures/prediction{kind}", kind=OTHERS
+        ),
+    log:
+        "<logs>/recordings/{example}/plot_kind.log",
+        "<logs>/recordings/{example}/plot_kind.tsv",
+    wildcard_constraints:
+        example=one_of(OF_KINDS),
 
 
 use rule plot_recording as plot_shaken with:
@@ -52,7 +65,9 @@ rule write_law:
         model="<results>/recordings/{example}/recommended/model.nc",
         rollouts=recorded_rollouts,
         usages=recorded_usages,
-        sources=sources("write_law"),
+        sources=lambda wildcards: sources(
+            "write_law", *own_modules(recording(wildcards.example))
+        ),
     output:
         law=report(
             "<results>/recordings/{example}/law.md",

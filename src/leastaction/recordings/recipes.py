@@ -20,6 +20,7 @@ from leastaction.core.method import (
     Differentiate,
     Identify,
     Rollout,
+    part,
 )
 from leastaction.core.settings import (
     Count,
@@ -89,5 +90,9 @@ def kind_of_data(example: Mapping) -> str | None:
     """Kind of data of a recording; else None."""
     if "import" not in example:
         return None
+    if example.get("kind", "motion") != "motion":
+        from leastaction.core.own_data import kinds  # families, with their algebra
+
+        return kinds()[example["kind"]].data(part(example, "import"))
     random = example.get("excitation") == "random"
     return "shaken measurements" if random else "measurements"
