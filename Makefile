@@ -14,7 +14,7 @@
 #   make docs        the site of the documentation: site/index.html
 #   make costs       CPU of the workflow beside one process, of one ensemble stage by
 #                    stage, of learning and of densities
-#   make check       lint, format and import checks
+#   make check       lint, format, imports, budgets of lines and numbers
 #   make lock        requirements.lock with the newest versions that pyproject.toml allows
 #   make lowest      tests of the package with the lowest versions that it allows
 
@@ -122,6 +122,7 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python tests/budgets.py
 	$(SNAKEMAKE) --lint
 
 clean:
