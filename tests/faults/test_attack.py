@@ -161,11 +161,13 @@ def test_a_file_that_a_library_reads_is_bounded_and_whole(files, name):
             describe(path)
 
 
-@pytest.mark.parametrize("lines", [-1, 10**60])
-def test_lines_above_a_table_are_a_number_of_lines(files, lines):
+@pytest.mark.parametrize(
+    "settings", [{"skip_lines": -1}, {"skip_lines": 10**60}, {"separator": "$x"}]
+)
+def test_settings_of_a_text_are_bounded(files, settings):
     path = write(files, rows(3, rate=20.0))
-    with harmless(), pytest.raises(RecordingError, match="skip_lines"):
-        describe(path, skip_lines=lines)
+    with harmless(), pytest.raises(RecordingError, match=next(iter(settings))):
+        describe(path, **settings)
 
 
 @pytest.mark.parametrize("read", [load, describe])

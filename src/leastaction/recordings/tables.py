@@ -211,9 +211,12 @@ def open_table(source, settings: Mapping) -> Table:
         raise RecordingError(
             str(path), "the file is empty", "a table of samples", "Export it again"
         )
-    if not 0 <= (skipped := settings["skip_lines"]) <= MOST_ROWS:
-        given = f"skip_lines: {str(skipped)[:20]} lines"
+    if not 0 <= settings["skip_lines"] <= MOST_ROWS:
+        given = f"skip_lines: {str(settings['skip_lines'])[:20]}"
         raise RecordingError(str(path), given, f"0 to {MOST_ROWS}", "Count them again")
+    if len(settings.get("separator") or ",") != 1:
+        given = f"separator: {settings['separator'][:20]!r}"
+        raise RecordingError(str(path), given, "one character", "Leave it out")
     kind = settings["format"]
     if kind == "netcdf" or (kind == "auto" and path.suffix in (".nc", ".nc4", ".h5")):
         return _netcdf_table(path)
