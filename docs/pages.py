@@ -95,7 +95,7 @@ TITLES = {
     },
     "README": "Start",
     "docs/your_own_data": "Your own data",
-    "docs/other_tables": "Own fields, densities, ports",
+    "docs/other_tables": "Own fields, ports, densities, snapshots",
     "docs/api/index": "API",
     "config/README": "Keys of the configuration",
     "benchmarks/results": "Beside other packages",
