@@ -2,8 +2,8 @@
 
 They read contract ``recordings``: `q`, and where recorded `qdot` and `qddot`, over
 (replicate, trajectory, time, dof), SI units. From positions alone
-:func:`leastaction.learn` learns by a likelihood. The paper's xL-SINDy and its rivals are recipes of
-:mod:`leastaction_papers.recipes`.
+:func:`leastaction.learn` learns by a likelihood. The paper's xL-SINDy and its rivals
+are recipes of :mod:`leastaction_papers.recipes`.
 
 Examples
 --------
