@@ -57,7 +57,7 @@ def test_frequencies_and_forecasts(tmp_path):
 
 def test_a_motion_that_loses_energy_has_no_law_of_this_kind():
     first = str(learned(motions(31, damping=0.2))).splitlines()[0]
-    assert first.startswith("**No law found: rollouts of what was held out miss")
+    assert first.startswith("**No law found: rollouts of what was held out")
 
 
 @pytest.mark.parametrize(
