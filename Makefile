@@ -75,7 +75,7 @@ lock:
 lowest:
 	$(PYTHON) -m venv .venv-lowest
 	sed -n 's/^    "\([a-zA-Z0-9-]*\)>=\(.*\)",$$/\1==\2/p' pyproject.toml >.venv-lowest/lowest.txt
-	.venv-lowest/bin/$(PIP_INSTALL) -c .venv-lowest/lowest.txt . pytest pytest-xdist hypothesis
+	.venv-lowest/bin/$(PIP_INSTALL) -c .venv-lowest/lowest.txt . ./src/leastaction_papers pytest pytest-xdist hypothesis
 	$(ONE_THREAD) .venv-lowest/bin/python -m pytest tests/core tests/likelihood
 
 reproduce: $(READY)
