@@ -12,8 +12,9 @@
 #   make bench       our methods beside other packages, in an environment of its own;
 #                    writes benchmarks/results.md
 #   make docs        the site of the documentation: site/index.html
-#   make costs       cost of one ensemble stage by stage, of learning and of densities
-#   make check       lint, format and import checks
+#   make costs       CPU of the workflow beside one process, of one ensemble stage by
+#                    stage, of learning and of densities
+#   make check       lint, format, imports, budgets of lines and numbers
 #   make lock        requirements.lock with the newest versions that pyproject.toml allows
 #   make lowest      tests of the package with the lowest versions that it allows
 
@@ -32,7 +33,7 @@ PEERS := sde_ensemble sparse_regression sindy_pi xl_sindy port_hamiltonian cost
 CLUSTER := tests/slurm
 ATTACK := tests/faults/test_hostile.py tests/faults/test_attack.py
 SEED := 0
-COSTS := stochastic_lagrangian shadow_integration fokker_planck
+COSTS := workflow stochastic_lagrangian shadow_integration fokker_planck
 SNAKEMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake
 
 .DEFAULT_GOAL := help
@@ -44,12 +45,12 @@ help:
 NEW_ENOUGH := import sys; v = sys.version_info; \
 	sys.exit(0 if v >= (3, 11) else f"Python >= 3.11 is needed, this is {v.major}.{v.minor}; try: make PYTHON=python3.11 ...")
 
-$(READY): requirements.lock pyproject.toml
+$(READY): requirements.lock pyproject.toml src/leastaction_papers/pyproject.toml
 	@$(PYTHON) -c '$(NEW_ENOUGH)'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/$(PIP_INSTALL) --no-compile -r requirements.lock
 	-@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib src workflow >/dev/null
-	$(BIN)/$(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	$(BIN)/$(PIP_INSTALL) --no-deps --no-build-isolation -e . -e src/leastaction_papers
 	@touch $@
 
 $(BENCH)/ready: benchmarks/requirements.txt pyproject.toml
@@ -58,7 +59,7 @@ $(BENCH)/ready: benchmarks/requirements.txt pyproject.toml
 	$(BENCH)/bin/$(PIP_INSTALL) --extra-index-url $(TORCH_INDEX) --no-deps \
 		"$$(grep '^torch==' benchmarks/requirements.txt)"
 	$(BENCH)/bin/$(PIP_INSTALL) -r benchmarks/requirements.txt
-	$(BENCH)/bin/$(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	$(BENCH)/bin/$(PIP_INSTALL) --no-deps --no-build-isolation -e . -e src/leastaction_papers
 	@touch $@
 
 # The lock names neither an index nor a folder; --allow-unsafe pins setuptools, too.
@@ -74,7 +75,7 @@ lock:
 lowest:
 	$(PYTHON) -m venv .venv-lowest
 	sed -n 's/^    "\([a-zA-Z0-9-]*\)>=\(.*\)",$$/\1==\2/p' pyproject.toml >.venv-lowest/lowest.txt
-	.venv-lowest/bin/$(PIP_INSTALL) -c .venv-lowest/lowest.txt . pytest pytest-xdist hypothesis
+	.venv-lowest/bin/$(PIP_INSTALL) -c .venv-lowest/lowest.txt . ./src/leastaction_papers pytest pytest-xdist hypothesis
 	$(ONE_THREAD) .venv-lowest/bin/python -m pytest tests/core tests/likelihood
 
 reproduce: $(READY)
@@ -121,6 +122,7 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python tests/budgets.py
 	$(SNAKEMAKE) --lint
 
 clean:

@@ -21,9 +21,13 @@ import leastaction
 from leastaction.core.families import FAMILIES, PACKAGE
 from leastaction.core.method import Step, declared
 from leastaction.core.settings import Settings
+from leastaction.recordings.configuration import Recording
+from leastaction_papers import PAPERS
 
 API = Path(__file__).parent / "api"
 PACKAGES = ("core", *FAMILIES)
+# Folder of each paper; its fields have one of their own.
+REPLICAS = [package.partition(".")[2] for package in PAPERS.values()]
 STAGES = (
     "simulate",
     "import",
@@ -36,16 +40,25 @@ STAGES = (
 NAVIGATION = {
     "Getting started": [
         "README",
+        "docs/installation",
         "docs/which_method",
-        "docs/tutorial",
         "docs/your_own_data",
+        "docs/tutorial",
+        "docs/driven_machine",
+        "docs/shaken_frame",
+        "docs/snapshots",
+        "docs/other_tables",
         "docs/coming_from_pysindy",
         "docs/coming_from_pyoma",
         "docs/coming_from_pylake",
     ],
     "Method families": [f"src/leastaction/{family}/README" for family in FAMILIES],
+    "Papers": [
+        f"src/leastaction_papers/{paper.replace('.', '/')}/README" for paper in REPLICAS
+    ],
     "Reference": [
         "docs/api/index",
+        "docs/api/recording",
         "config/README",
         "docs/conventions",
         "docs/glossary",
@@ -62,7 +75,7 @@ NAVIGATION = {
     "The project": [
         "docs/architecture",
         "src/leastaction/core/README",
-        "src/leastaction/report/README",
+        "src/leastaction_papers/scorecard/README",
         "src/leastaction/likelihood/README",
         "docs/adding_an_example",
         "docs/adding_a_method",
@@ -82,15 +95,20 @@ BOUNDS = {
 WORDS = {"string": "text", "boolean": "true or false"}
 TITLES = {
     **{f"docs/api/{package}": package for package in PACKAGES},
-    **{f"docs/api/{family}_methods": "Methods and settings" for family in FAMILIES},
+    **{
+        f"docs/api/{name}_methods": "Methods and settings"
+        for name in (*FAMILIES, *REPLICAS)
+    },
     "README": "Start",
     "docs/your_own_data": "Your own data",
+    "docs/other_tables": "Own fields, densities, ports",
     "docs/api/index": "API",
+    "docs/api/recording": "Keys of a recording",
     "config/README": "Keys of the configuration",
     "benchmarks/results": "Beside other packages",
     "results/README": "Files of results",
     "src/leastaction/core/README": "Core",
-    "src/leastaction/report/README": "Report",
+    "src/leastaction_papers/scorecard/README": "Scorecard",
     "src/leastaction/likelihood/README": "Likelihood",
     "docs/cluster": "Cluster",
 }
@@ -124,10 +142,11 @@ def add_navigation(app, name: str, source: list[str]) -> None:
         for caption, names in NAVIGATION.items():
             found = [one for one in names if one in app.env.found_docs]
             source[0] += toctree(found, caption)
-    family = Path(name).parent.name
-    if name == f"src/leastaction/{family}/README" and family in FAMILIES:
-        source[0] += f"\n\n## More\n\n{{doc}}`Functions </docs/api/{family}>`\n"
-        source[0] += toctree([f"docs/api/{family}_methods"], hidden=False)
+    folder = ".".join(Path(name).parts[2:-1])
+    if name.startswith("src/leastaction/") and folder in FAMILIES:
+        source[0] += f"\n\n## More\n\n{{doc}}`Functions </docs/api/{folder}>`\n"
+    if folder in (*FAMILIES, *REPLICAS):
+        source[0] += toctree([f"docs/api/{folder}_methods"], hidden=False)
 
 
 def copy_start(app, exception) -> None:
@@ -143,7 +162,11 @@ def write_api(app) -> None:
     """Write the pages of the public names, of every package, of a family's methods."""
     pages = {"index": _public_names()}
     pages |= {package: _functions(package) for package in PACKAGES}
-    pages |= {f"{family}_methods": _methods(family) for family in FAMILIES}
+    pages |= {f"{name}_methods": _methods(f"leastaction.{name}") for name in FAMILIES}
+    pages |= {
+        f"{name}_methods": _methods(f"leastaction_papers.{name}") for name in REPLICAS
+    }
+    pages["recording"] = _keys_of_a_recording()
     shutil.rmtree(API, ignore_errors=True)
     API.mkdir()
     for name, text in pages.items():
@@ -197,14 +220,15 @@ def _own(value: ModuleType) -> list[str]:
     ]
 
 
-def _methods(family: str) -> str:
-    """Page of a family's methods, stage by stage."""
+def _methods(package: str) -> str:
+    """Page of the methods of a family, or of a paper, stage by stage."""
     steps = [
         step
         for step in declared(Step)
-        if step.__module__ == f"leastaction.{family}.recipes" and hasattr(step, "run")
+        if step.__module__ == f"{package}.recipes" and hasattr(step, "run")
     ]
-    text = f"# {family.capitalize()}: methods and settings\n"
+    name = package.partition(".")[2].replace(".", ", ").replace("_", " ")
+    text = f"# {name.capitalize()}: methods and settings\n"
     for stage in STAGES:
         here = [one for one in steps if one.stage == stage]
         text += f"\n## {stage}\n" * bool(here)
@@ -215,6 +239,19 @@ def _methods(family: str) -> str:
                 f".. autoclass:: {step.__module__}.{step.__qualname__}"
             )
     return text
+
+
+def _keys_of_a_recording() -> str:
+    """Page of the keys of a recording, but for those of its methods."""
+    schema = Recording.model_json_schema(by_alias=True)
+    methods = Recording.model_fields["estimators"].description
+    schema["properties"].pop("estimators")
+    return (
+        "# Keys of a recording\n\nWhat may stand under `recordings: <name>:` of a YAML "
+        "file. In Python the same keys are arguments of `leastaction.learn`, but for "
+        "those of `import`, which are arguments themselves.\n"
+        f"\n`estimators`: {methods} See {{doc}}`/docs/api/recordings_methods`.\n"
+    ) + _rst(*_table_of(schema))
 
 
 def show_signature(app, what, name, value, options, signature, returns):
@@ -230,7 +267,7 @@ def amend(app, what, name, value, options, lines: list[str]) -> None:
     if not isclass(value) or not issubclass(value, Settings):
         return
     if issubclass(value, Step) and hasattr(value, "run"):
-        function = f"leastaction.{value.run.replace(':', '.')}"
+        function = value.run.replace(":", ".")
         lines += ["", f"Function: :func:`~{function}`."]
     schema = value.model_json_schema()
     for key, field in value.model_fields.items():
@@ -238,15 +275,19 @@ def amend(app, what, name, value, options, lines: list[str]) -> None:
             field.default_factory, Step
         ):
             schema["properties"][key]["default"] = field.default_factory.name()
+    lines += ["", *_table_of(schema)]
+
+
+def _table_of(schema: dict) -> list[str]:
+    """Table of the settings of a schema; empty if it has none."""
     rows = list(settings(schema))
     if not rows:
-        return
-    options = ["   :header-rows: 1", "   :class: settings", ""]
-    lines += ["", ".. list-table::", *options]
+        return []
+    lines = [".. list-table::", "   :header-rows: 1", "   :class: settings", ""]
     for row in [("key", "values", "default", "meaning"), *rows]:
         for column, cell in enumerate(row):
             lines.append(f"   {' ' if column else '*'} - {cell}")
-    lines.append("")
+    return [*lines, ""]
 
 
 def _with_bars(lines: list[str]) -> Iterator[str]:

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from leastaction.configuration.checks import check_example
-from leastaction.configuration.config import merge
-from leastaction.configuration.example import completed, with_recommended_methods
 from leastaction.core.settings import ConfigError
+from leastaction_papers.configuration.checks import check_example
+from leastaction_papers.configuration.config import merge
+from leastaction_papers.configuration.example import completed, with_recommended_methods
 
 ROOT = Path(__file__).parents[2]
 DRIVEN = {"input": {"th": "cos(time)"}}
@@ -68,12 +68,6 @@ def test_the_prior_term_and_the_input_exclude_each_other():
     assert "prior term 'thdot**2' knows no input" in problems(with_prior, **DRIVEN)
     assert "without a prior term needs an input" in problems(without)
     assert problems(with_prior) == problems(without, **DRIVEN) == ""
-
-
-def test_positions_alone_are_identified_without_an_input():
-    q = {"noise": {"channels": ["q"]}}
-    assert "'shooting' knows no input" in problems({}, **DRIVEN, **q)
-    assert problems({}, **q) == problems({}, **DRIVEN) == ""
 
 
 def test_measured_needs_all_channels():

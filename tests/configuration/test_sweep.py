@@ -6,12 +6,13 @@ import pytest
 import yaml
 from project import ROOT
 
-from leastaction.configuration import jobs
-from leastaction.configuration.checks import check_example
-from leastaction.configuration.config import with_all_listed, with_variants
-from leastaction.configuration.example import completed
-from leastaction.configuration.sweep import maker, shown, with_sweeps
+from leastaction.core.jobs import maker, shown
 from leastaction.core.settings import ConfigError
+from leastaction_papers.configuration import jobs
+from leastaction_papers.configuration.checks import check_example
+from leastaction_papers.configuration.config import with_all_listed, with_variants
+from leastaction_papers.configuration.example import completed
+from leastaction_papers.configuration.sweep import with_sweeps
 
 
 @pytest.fixture
@@ -119,6 +120,14 @@ def test_figures_show_no_readings_and_they_are_not_rolled_out(harmonic):
     example["validate"]["estimators"] = ["published", "published_threshold_450"]
     assert len(jobs.scored(example)["rolled_out"]) == 2
     assert jobs.rolled_out(example) == ["published"]
+
+
+def test_a_setting_of_the_whole_example_makes_no_reading_of_another_estimator(harmonic):
+    harmonic["setting"] = {"name": "samples", "value": 1e9, "of": "shorter"}
+    settings = jobs.scored(completed(harmonic, "harmonic"))["settings"]
+    assert settings["published"]["of"] == "published"
+    assert settings["recommended"] == {**settings["published"], "of": "recommended"}
+    assert settings["published_threshold_450"]["of"] == "published"
 
 
 def test_a_variant_is_not_swept_by_itself(harmonic):

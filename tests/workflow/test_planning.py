@@ -94,8 +94,10 @@ def test_source_of_the_simulation(restored):
     )
     plan = restored.plan()
     assert {f"Simulating {e}" for e in EXAMPLES} <= plan
-    # A threshold is swept; what the authors released has no figures of its own.
-    of_example, as_released = 1 + 2 * 4 + 1 + 1 + 1, 1 + 4 + 1
+    # A threshold is swept, which reads the library of `published`; what the authors
+    # released has no figures of its own.
+    published, recommended, swept = 3, 2, 1
+    of_example, as_released = 1 + published + recommended + swept + 1 + 1, 1 + 2 + 1
     jobs = len(EXAMPLES) * (of_example + as_released)
     assert len(plan) == jobs + len(BELOW_PAPER)
 
@@ -109,7 +111,7 @@ def test_source_of_one_figure(restored):
     """The figures of examples show it, too, and one of the paper's does."""
     edit(
         restored,
-        "src/leastaction/ensembles/figures/coefficients.py",
+        "src/leastaction_papers/stochastic_lagrangian/figures/coefficients.py",
         "from leastaction",
         "\nfrom leastaction",
     )
@@ -121,7 +123,7 @@ def test_source_of_one_figure(restored):
 
 
 def test_source_of_the_style(restored):
-    edit(restored, "src/leastaction/report/style.py", "SMALL = 0.85", "SMALL = 0.9")
+    edit(restored, "src/leastaction/figures/style.py", "SMALL = 0.85", "SMALL = 0.9")
     assert restored.plan() == ALL_FIGURES
 
 

@@ -1,12 +1,8 @@
 """A user's YAML, wherever it lives, is the default target; a refusal leaves nothing."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 import yaml
-from project import Project
+from project import Project, snakemake
 from recorded import rig, rows, write
 
 
@@ -24,13 +20,10 @@ def lab(tmp_path):
     return tmp_path
 
 
-def run(project, lab, *arguments) -> str:
-    command = [sys.executable, "-m", "snakemake", *arguments]
-    command += ["--configfile", str(lab / "my-rig.yaml")]
-    environment = {**os.environ, "PYTHONPATH": str(project.folder / "src")}
-    result = subprocess.run(
-        command, cwd=project.folder, env=environment, capture_output=True, text=True
-    )
+def run(project, lab, *arguments, before="") -> str:
+    arguments = *arguments, "--configfile", str(lab / "my-rig.yaml")
+    sources = *filter(None, [before]), project.folder / "src"
+    result = snakemake(arguments, project.folder, *sources)
     return result.stdout + result.stderr
 
 
@@ -40,6 +33,13 @@ def test_the_recording_is_the_default_target(copied, lab):
         assert job in text, text
     assert "Every law is written" in text
     assert "Simulating" not in text
+
+
+def test_a_recording_does_without_the_papers(copied, lab, tmp_path):
+    absent = "import sys; sys.modules['leastaction_papers'] = None"
+    (tmp_path / "sitecustomize.py").write_text(absent)
+    planned = run(copied, lab, "-n", before=str(tmp_path))
+    assert "Writing the law" in planned and "Every law is written" in planned
 
 
 def test_a_broken_cell_stops_with_one_message_and_no_result(copied, lab):

@@ -312,26 +312,6 @@ class IdentifiedModel:
         """
         return acceleration_function(self.system)
 
-    def export(self, path: str | Path, language: str | None = None) -> None:
-        """Write the accelerations as a function of another language, noise left out.
-
-        Parameters
-        ----------
-        path
-            ``model.c`` for a C99 function, ``model.py`` for one of NumPy.
-        language
-            ``c``, ``numpy`` or ``jax``; that of the ending if None. See
-            :func:`leastaction.core.source_code.source_code`.
-
-        Raises
-        ------
-        ValueError
-            If there is no such language, or the ending names none.
-        """
-        from leastaction.core.source_code import language_of, source_code
-
-        files.save_text(source_code(self.system, language_of(path, language)), path)
-
     def predict(
         self,
         q: ArrayLike,
