@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 from leastaction.core.expressions import parse
-from leastaction.likelihood.covariance import portmanteau, spread
+from leastaction.likelihood.covariance import spread, whiteness
 from leastaction.likelihood.iterated_smoother import begin_levels, fit, smooth_motion
 from leastaction.likelihood.measured_motion import MeasuredMotion
 from leastaction.likelihood.term_selection import Candidates, Quadratic, select
@@ -67,7 +67,7 @@ def test_a_clean_motion_has_its_law_and_the_noise_of_its_sensor(duffing):
     found = fitted(motion(duffing, 0))
     assert found.converged
     assert found.levels.sensor[0] == pytest.approx(NOISE, rel=0.1)
-    assert portmanteau(found.innovations) < 2
+    assert whiteness(found.innovations) > 0.01
     own = spread(found.innovations)
     assert own.stretches == 0
     std = np.sqrt((own.deviations**2).sum(axis=0))
