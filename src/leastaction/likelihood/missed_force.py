@@ -55,40 +55,71 @@ class Memory(NamedTuple):
 
 
 def memory(fit: Fit, period: float) -> Memory:
-    """Gain of lagged velocities, and what coefficients would be beside them."""
-    columns = lagged_columns(fit, period)
-    levels = fit.levels.process, fit.levels.sensor
-    wider = np.concatenate([fit.model.B, columns], axis=2)
-    both = augmented_filter(fit.model._replace(B=wider), *levels)
-    change, gain = step_of(both)
-    alone, own = step_of(fit.innovations)
+    """Gain of lagged velocities, and what coefficients would be beside them.
+
+    Of what a tone is not: near a resonance velocities are all but a tone, too.
+    """
+    push = of_forces(fit)
+    columns = push @ lagged_velocities(fit, period)
+    sines = push @ waves(fit, tone(fit))
+    alone, own = _step(fit, [sines])
+    change, gain = _step(fit, [sines, columns])
     tau, count = correlation_length(fit.innovations), columns.shape[2]
     independent = max(fit.innovations.count / tau, np.e)
     asked = tau * count * (np.log(independent) + 2 * np.log(count))
-    return Memory(2 * (gain - own), asked, change[: len(alone)] - alone)
+    return Memory(2 * (gain - own), asked, change - alone)
 
 
-def lagged_columns(fit: Fit, period: float) -> np.ndarray:
-    """Moves of the state in a row by the lagged velocities as forces, (row, 2n, 2n).
+def _step(fit: Fit, more: list[np.ndarray]) -> tuple[np.ndarray, float]:
+    """Step of the active coefficients beside other columns, and the gain of all."""
+    model = fit.model._replace(B=np.concatenate([fit.model.B, *more], axis=2))
+    found = augmented_filter(model, fit.levels.process, fit.levels.sensor)
+    change, gain = step_of(found)
+    return change[: len(fit.active)], gain
 
-    A constant force on a coordinate moves the velocities by √Δt times its column of the
-    white force's covariance over the root of its own variance, to first order in Δt.
+
+def of_forces(fit: Fit) -> np.ndarray:
+    """Moves of the state in a row by a unit force on each coordinate, (row, 2n, n).
+
+    A constant force moves the velocities by √Δt times its column of the white force's
+    covariance over the root of its own variance, to first order in Δt.
     """
-    motion, n = fit.motion, fit.motion.dof
-    columns = []
+    n, dt, pushes = fit.motion.dof, fit.motion.dt, []
     for i in range(n):
         covariance = fit.model.Q[:, i, n:, n:]
         size = np.sqrt(np.maximum(covariance[:, i, i], 1e-300))
-        rate = np.sqrt(motion.dt) * covariance[:, :, i] / size[:, None]
-        push = np.concatenate([motion.dt / 2 * rate, rate], axis=1)
-        for lag in LAGS_OF_MEMORY:
-            z = np.zeros(len(push))
-            rho = np.exp(-2 * np.pi * motion.dt / (lag * period))
-            for part in motion.parts:
-                v = fit.path[part, n + i]
-                z[part] = lfilter([1 - rho], [1, -rho], v, zi=[rho * v[0]])[0]
-            columns.append(push * z[:, None])
-    return np.ascontiguousarray(np.stack(columns, axis=2))
+        rate = np.sqrt(dt) * covariance[:, :, i] / size[:, None]
+        pushes.append(np.concatenate([dt / 2 * rate, rate], axis=1))
+    return np.stack(pushes, axis=2)
+
+
+def lagged_velocities(fit: Fit, period: float) -> np.ndarray:
+    """Forces that are lagged velocities of their coordinate, (row, n, 2n)."""
+    motion, n = fit.motion, fit.motion.dof
+    forces = np.zeros((len(motion.y), n, n * len(LAGS_OF_MEMORY)))
+    for j, lag in enumerate(LAGS_OF_MEMORY):
+        rho = np.exp(-2 * np.pi * motion.dt / (lag * period))
+        for part in motion.parts:
+            v = fit.path[part, n:]
+            z, _ = lfilter([1 - rho], [1, -rho], v, axis=0, zi=rho * v[:1])
+            for i in range(n):
+                forces[part, i, n * j + i] = z[:, i]
+    return forces
+
+
+def waves(fit: Fit, frequency: float) -> np.ndarray:
+    """Forces of a tone on each coordinate and trajectory; none of NaN."""
+    motion, n = fit.motion, fit.motion.dof
+    if np.isnan(frequency):
+        return np.zeros((len(motion.y), n, 0))
+    phase = 2 * np.pi * frequency * motion.dt * np.arange(len(motion.y))
+    forces = np.zeros((len(motion.y), n, 2 * n * len(motion.parts)))
+    for p, part in enumerate(motion.parts):
+        for i in range(n):
+            place = 2 * (n * p + i)
+            forces[part, i, place] = np.cos(phase[part])
+            forces[part, i, place + 1] = np.sin(phase[part])
+    return forces
 
 
 def tone(fit: Fit) -> float:
@@ -111,4 +142,16 @@ def tone(fit: Fit) -> float:
         place = round(frequency * len(x) * dt) - 1
         near += power[max(place - LEAKAGE, 0) : place + LEAKAGE + 1].sum()
         beyond += power.sum()
-    return frequency if near > SHARE_OF_TONE * beyond else float("nan")
+    if near < SHARE_OF_TONE * beyond:
+        return float("nan")
+    # Between ordinates: the largest power of all trajectories, a fiftieth apart.
+    width = 1 / (dt * max(map(len, series)))
+    trials = frequency + width * np.linspace(-1, 1, 101)
+    power = [
+        sum(
+            np.abs(np.exp(-2j * np.pi * f * dt * np.arange(len(x))) @ x) ** 2
+            for x in series
+        ).sum()
+        for f in trials
+    ]
+    return float(trials[np.argmax(power)])
