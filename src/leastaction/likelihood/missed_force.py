@@ -20,6 +20,7 @@ import numpy as np
 from scipy.signal import lfilter
 
 from leastaction.ensembles.innovation_tests import largest_line
+from leastaction.ensembles.innovations_estimate import LEAST_P_VALUE
 from leastaction.likelihood.augmented_kalman_filter import augmented_filter
 from leastaction.likelihood.iterated_smoother import Fit
 from leastaction.likelihood.noise_levels import step_of
@@ -27,9 +28,9 @@ from leastaction.likelihood.term_selection import correlation_length
 
 # Lags of a memory, in T/2π: a delay of two to forty degrees, and of half a radian on.
 LAGS_OF_MEMORY = (0.25, 1.0)
-# P-value of a line of white innovations, and the part of what they have beyond white
-# noise that a tone holds: of the six tones of an input none does.
-LEAST_P_OF_LINE, SHARE_OF_TONE = 1e-6, 0.5
+# Part of what innovations have beyond white noise that a tone holds: of the responses to
+# six tones of an input, which a law misses, none does.
+SHARE_OF_TONE = 0.5
 # Ordinates to each side that a tone leaks into, which lies between two of them: 2 hold
 # 90 % of it at least.
 LEAKAGE = 2
@@ -132,7 +133,7 @@ def tone(fit: Fit) -> float:
     z = np.where(np.isfinite(found.V), found.e / np.sqrt(found.V), 0.0)
     series = [z[part] for part in fit.motion.parts]
     chance, frequency = largest_line(series, dt)
-    if chance > LEAST_P_OF_LINE:
+    if chance > LEAST_P_VALUE:
         return float("nan")
     near, beyond = 0.0, 0.0
     for x in series:
