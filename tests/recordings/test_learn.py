@@ -502,6 +502,40 @@ def test_a_force_is_no_coordinate(name, role, unit):
     assert (about.role, about.unit) == (role, unit)
 
 
+def test_a_second_clock_and_accelerations_are_no_coordinates():
+    x = np.cos(3 * TIME)
+    noise = np.random.default_rng(5).standard_normal((2, len(TIME)))
+    both = pd.DataFrame(
+        {"t": TIME, "ms": 1e3 * TIME, "x": x, "acc [g]": -9 * x / 9.8 + 1e-3 * noise[0]}
+    )
+    found = {c.name: (c.role, c.of) for c in la.describe(both).columns}
+    assert found["ms"] == ("clock", "") and found["acc [g]"] == ("acceleration", "x")
+    about = la.describe(pd.DataFrame({"a [g]": noise[0], "b [m/s^2]": noise[1]}))
+    (recording,) = about.settings["recordings"].values()
+    assert recording["excitation"] == "random"
+    assert list(recording["import"]["sensors"]) == [
+        "x1ddot + ground",
+        "x2ddot + ground",
+    ]
+
+
+def test_a_rate_that_no_column_tells_is_to_be_filled_in(tmp_path):
+    values = np.random.default_rng(6).standard_normal((500, 2))
+    table = pd.DataFrame(values, columns=["roof [g]", "floor [g]"])
+    table.to_csv(tmp_path / "frame.csv", index=False)
+    shown = str(la.describe(tmp_path / "frame.csv"))
+    assert "No column is a clock" in shown and "rate: null" in shown
+    assert shown.count("--rate HZ") == 2 and "leastaction modes" in shown
+
+
+def test_an_undamped_motion_loses_no_energy():
+    noise = 1e-4 * np.random.default_rng(3).standard_normal((4, 500))
+    swings = np.array([a * np.cos(3 * TIME[:500]) for a in (0.5, 0.7, 0.9, 1.1)])
+    law = la.learn({"x": swings + noise}, time=TIME[:500], progress=False)
+    energy = law.to_markdown().partition("## What is conserved\n\n- ")[2]
+    assert energy.startswith(("Energy is conserved", "Energy may be conserved"))
+
+
 BLOCKED = """
 import sys
 
