@@ -28,8 +28,8 @@ from leastaction.likelihood.term_selection import correlation_length
 
 # Lags of a memory, in T/2π: a delay of two to forty degrees, and of half a radian on.
 LAGS_OF_MEMORY = (0.25, 1.0)
-# Part of what innovations have beyond white noise that a tone holds: of the responses to
-# six tones of an input, which a law misses, none does.
+# Part of what innovations have beyond white noise that a tone holds: of the responses
+# to six tones of an input, which a law misses, none does.
 SHARE_OF_TONE = 0.5
 # Ordinates to each side that a tone leaks into, which lies between two of them: 2 hold
 # 90 % of it at least.

@@ -47,7 +47,7 @@ DESCRIBED = variables(
         corrections [1] terms smaller than what is missed, coefficient and standard \
 error, as JSON
         missed_tone [Hz] frequency of a tone that is most of what is missed, or NaN
-        memory_score [1] gain of lagged velocities over what the criterion asks
+        memory_ratio [1] gain of lagged velocities over what the criterion asks
     block column_fitted:
         jackknife_coefficient [mixed] points around the law with its covariance
     column_fitted:
@@ -102,7 +102,7 @@ def estimate(
     size = np.sqrt((every**2).sum(axis=0))
     std = placed(np.where(c != 0, size, np.nan), np.nan)
     numbers, arrays = _values(found, noise, equations, gain)
-    numbers["memory_score"] = lagged.gain / lagged.asked
+    numbers["memory_ratio"] = lagged.gain / lagged.asked
     arrays |= {
         "jackknife_coefficient": sigma_points(c, every),
         "column_position": problem.columns,

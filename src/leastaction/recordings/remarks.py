@@ -138,7 +138,7 @@ def _missed(model: xr.Dataset) -> list[str]:
     missed = float(model["missed_force"].max())
     ratio = float(model["free_run_ratio"].values[0])
     frequency = float(model["missed_tone"].values[0])
-    remembers = float(model["memory_score"].values[0]) > 1
+    remembers = float(model["memory_ratio"].values[0]) > 1
     is_tone = np.isfinite(frequency)
     unexplained = missed > _most_certain(model) or remembers or is_tone
     unexplained = unexplained and ratio > LARGEST_FREE_RUN_RATIO
