@@ -12,7 +12,8 @@
 #   make bench       our methods beside other packages, in an environment of its own;
 #                    writes benchmarks/results.md
 #   make docs        the site of the documentation: site/index.html
-#   make costs       cost of one ensemble stage by stage, of learning and of densities
+#   make costs       CPU of the workflow beside one process, of one ensemble stage by
+#                    stage, of learning and of densities
 #   make check       lint, format, imports, budgets of lines and numbers
 #   make lock        requirements.lock with the newest versions that pyproject.toml allows
 #   make lowest      tests of the package with the lowest versions that it allows
@@ -32,7 +33,7 @@ PEERS := sde_ensemble sparse_regression sindy_pi xl_sindy port_hamiltonian cost
 CLUSTER := tests/slurm
 ATTACK := tests/faults/test_hostile.py tests/faults/test_attack.py
 SEED := 0
-COSTS := stochastic_lagrangian shadow_integration fokker_planck
+COSTS := workflow stochastic_lagrangian shadow_integration fokker_planck
 SNAKEMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake
 
 .DEFAULT_GOAL := help

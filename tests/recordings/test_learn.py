@@ -14,6 +14,7 @@ from recorded import ROOT, completed
 
 import leastaction as la
 from leastaction.core.files import load
+from leastaction.core.jobs import FILES, STAGES
 from leastaction.recordings.configuration import SETTINGS
 from leastaction.recordings.law import Law
 from leastaction.recordings.units_of_terms import coefficient_units
@@ -178,20 +179,17 @@ def by_the_workflow(given, folder):
     def settings(stage):
         return SETTINGS[stage](example, "recommended")
 
-    at = {
-        n: folder / f"{n}.nc"
-        for n in ("observations", "derivatives", "library", "model", "rollout")
-    }
-    rates, equations, model = (at[n] for n in ("derivatives", "library", "model"))
-    first = at["observations"]
+    first, *made, rollout = (
+        folder / f"{name}.nc" for name in ("observations", *FILES, "rollout")
+    )
+    model = made[-1]
     run_script("import", settings("import"), first)
-    run_script("differentiate", first, settings("differentiate"), rates)
-    run_script("assemble", first, rates, settings("assemble"), equations)
-    run_script("identify", first, equations, settings("identify"), model)
+    stages = {stage: settings(stage) for stage in STAGES}
+    run_script("estimate", first, stages, dict(zip(FILES, made, strict=True)))
     random = example["excitation"] == "random"
     if not random:
-        run_script("predict", first, model, settings("predict"), at["rollout"])
-    rollouts = [] if random else [at["rollout"]]
+        run_script("predict", first, model, settings("predict"), rollout)
+    rollouts = [] if random else [rollout]
     law = folder / "law.md"
     timed = folder / "identify.tsv"
     timed.write_text("wall\tuser\tsystem\n99.9\t12.1\t0.2\n")
@@ -549,8 +547,9 @@ import leastaction as la
 heavy = {"numpy", "scipy", "sympy", "xarray", "pandas", "numba", "matplotlib", "pint"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 import numpy as np
-t = np.arange(0, 20, 0.02)
-la.learn({"x": [a * np.cos(3 * t) for a in (1.0, 2.0, 3.0, 4.0)]}, time=t)
+t, rng = np.arange(0, 6, 0.05), np.random.default_rng(1)
+noise = 1e-3 * rng.standard_normal((3, len(t)))
+la.learn({"x": [*(noise + np.outer([0.1, 0.2, 0.3], np.cos(3 * t)))]}, time=t)
 """
 
 
