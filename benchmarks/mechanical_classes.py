@@ -27,26 +27,28 @@ CLASSES = (
     """
 elevator pendulum with torsion spring|bead on a rotating hoop|double-well oscillator
 hardening suspension|softening pendulum with quadratic drag
-Helmholtz resonator with bias|two coupled Duffing oscillators|vibration absorber|spring pendulum
-pendulum on a driven cart with recorded cart|ball in a quartic bowl
+Helmholtz resonator with bias|two coupled Duffing oscillators|vibration absorber
+spring pendulum|pendulum on a driven cart with recorded cart|ball in a quartic bowl
 torsion balance with cubic spring|asymmetric damper under force
 magnetic levitation about a gap|crane with trolley force
-metronome with viscous escapement|Van der Pol circuit|Rayleigh oscillator|three masses in a chain
-chain with cubic last spring|two pendula joined by a spring
-inverted pendulum with spring|slider with Stribeck friction|table with dry friction alone
-oscillator with fractional damping|oscillator with mass growing in time|gyroscopic plate
-Foucault pendulum|charged bead in a magnetic field|rotor with recorded unbalance torque
+metronome with viscous escapement|Van der Pol circuit|Rayleigh oscillator
+three masses in a chain|chain with cubic last spring|two pendula joined by a spring
+inverted pendulum with spring|slider with Stribeck friction
+table with dry friction alone|oscillator with fractional damping
+oscillator with mass growing in time|gyroscopic plate|Foucault pendulum
+charged bead in a magnetic field|rotor with recorded unbalance torque
 motor with viscous load|motor with backlash gear|motor with cogging torque
-servo with saturation|flexible joint with both encoders|flexible joint with hidden motor
-hydraulic cylinder with compressibility|gas spring|wire rope isolator
-rubber mount with relaxation|tuned liquid damper|bouncing mass on a stop|rocking block
-pendulum with impact wall|rolling disc on an incline|yo-yo
-physical pendulum with shifted zero|quadratic spring offset
-oscillator with Coulomb friction and force|two-mass torsion drive train
-drive train with cubic shaft|compound of angle and length|string with two beads
-tilted table with gravity|anharmonic trap with drift|oscillator under a hidden tone
-oscillator under hidden coloured noise|oscillator with input late by three rows
-oscillator with held input|parametric swing with recorded length
+servo with saturation|flexible joint with both encoders
+flexible joint with hidden motor|hydraulic cylinder with compressibility|gas spring
+wire rope isolator|rubber mount with relaxation|tuned liquid damper
+bouncing mass on a stop|rocking block|pendulum with impact wall
+rolling disc on an incline|yo-yo|physical pendulum with shifted zero
+quadratic spring offset|oscillator with Coulomb friction and force
+two-mass torsion drive train|drive train with cubic shaft|compound of angle and length
+string with two beads|tilted table with gravity|anharmonic trap with drift
+oscillator under a hidden tone|oscillator under hidden coloured noise
+oscillator with input late by three rows|oscillator with held input
+parametric swing with recorded length
 """.replace("\n", "|")
     .strip("|")
     .split("|")
