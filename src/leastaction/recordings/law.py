@@ -280,6 +280,26 @@ class Law(LawPage, IdentifiedModel):
             return []
         return json.loads(str(self.dataset["equivalent_models"].values))
 
+    def export(self, path: str | Path, language: str | None = None) -> None:
+        """Write the accelerations as a function of another language, noise left out.
+
+        Parameters
+        ----------
+        path
+            ``model.c`` for a C99 function, ``model.py`` for one of NumPy.
+        language
+            ``c``, ``numpy`` or ``jax``; that of the ending if None. See
+            :func:`leastaction.recordings.source_code.source_code`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such language, or the ending names none.
+        """
+        from leastaction.recordings.source_code import language_of, source_code
+
+        files.save_text(source_code(self.system, language_of(path, language)), path)
+
     @property
     def inputs(self) -> tuple[str, ...]:
         """Coordinates with a recorded force, ``F_x`` in the equation of ``x``."""
