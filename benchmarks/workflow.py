@@ -113,7 +113,7 @@ def measured(folder: Path) -> dict[str, float]:
         "the smallest job": min(by_jobs),
         "Snakemake itself, small set": min(own),
         "the small set where nothing is to be done": workflow(folder, *SCORES),
-        "plan of all papers": workflow(folder, "-n", "papers"),
+        "plan of the whole of quick.yaml": workflow(folder, "-n", "papers"),
         "import of `leastaction.learn`": of_child(
             sys.executable, "-c", "import leastaction; leastaction.learn"
         ),
