@@ -42,5 +42,4 @@ def test_a_result_that_belongs_elsewhere(disturbed):
             file.setncattr(attribute, other)
         add_mark(path)
         os.utime(path, ns=(times, times))
-        project.fails(says)
-    project.completes("--forcerun", OBSERVATIONS)
+        project.fails(says, f"snakemake --forcerun {OBSERVATIONS}")

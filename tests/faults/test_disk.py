@@ -6,18 +6,12 @@ from disturbed import FOLDER
 from project import Project
 
 
-def test_full_disk(small_disk):
+def test_a_disk_that_is_full_then_read_only(small_disk):
     project, remount = small_disk
     project.fails("this run needs about 0.0026 GB of disk", "make room")
     remount("size=2508k")  # the paths fit, their file does not
     project.fails("the disk is full", "make room", FOLDER)
     assert not list((project.folder / "results").rglob("*.nc"))
-    remount("size=64m")
-    project.completes()
-
-
-def test_read_only_results(small_disk):
-    project, remount = small_disk
     remount("size=64m,ro")
     project.fails("Read-only file system", FOLDER)
     remount("size=64m,rw")
