@@ -24,17 +24,15 @@ from leastaction.recordings.inputs import OPPOSED
 from leastaction.recordings.modal_analysis import modes_of_observations, modes_table
 from leastaction.recordings.physical_parameters import physical_parameters
 from leastaction.recordings.remarks import (
-    force_errors,
-    is_lost,
-    remarks,
-    reservations,
-)
-from leastaction.recordings.shaken_remarks import (
     doubts,
+    force_errors,
     is_astray,
+    is_lost,
     of_inputs,
     of_modes,
     random_force,
+    remarks,
+    reservations,
     sensor_noise,
 )
 from leastaction.recordings.units_of_terms import coefficient_units
