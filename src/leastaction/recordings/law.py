@@ -24,17 +24,15 @@ from leastaction.recordings.inputs import OPPOSED
 from leastaction.recordings.modal_analysis import modes_of_observations, modes_table
 from leastaction.recordings.physical_parameters import physical_parameters
 from leastaction.recordings.remarks import (
-    force_errors,
-    is_lost,
-    remarks,
-    reservations,
-)
-from leastaction.recordings.shaken_remarks import (
     doubts,
+    force_errors,
     is_astray,
+    is_lost,
     of_inputs,
     of_modes,
     random_force,
+    remarks,
+    reservations,
     sensor_noise,
 )
 from leastaction.recordings.units_of_terms import coefficient_units
@@ -43,6 +41,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+# Trajectories whose free runs are listed.
+MOST_SHOWN = 10
 # Standard errors that a further step may move a law by.
 LARGEST_REMAINING = 3.0
 FIGURES = ("prediction", "residuals", "dynamics")
@@ -280,6 +280,26 @@ class Law(LawPage, IdentifiedModel):
             return []
         return json.loads(str(self.dataset["equivalent_models"].values))
 
+    def export(self, path: str | Path, language: str | None = None) -> None:
+        """Write the accelerations as a function of another language, noise left out.
+
+        Parameters
+        ----------
+        path
+            ``model.c`` for a C99 function, ``model.py`` for one of NumPy.
+        language
+            ``c``, ``numpy`` or ``jax``; that of the ending if None. See
+            :func:`leastaction.recordings.source_code.source_code`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such language, or the ending names none.
+        """
+        from leastaction.recordings.source_code import language_of, source_code
+
+        files.save_text(source_code(self.system, language_of(path, language)), path)
+
     @property
     def inputs(self) -> tuple[str, ...]:
         """Coordinates with a recorded force, ``F_x`` in the equation of ``x``."""
@@ -503,10 +523,11 @@ class Law(LawPage, IdentifiedModel):
     def _error_bars(self) -> str:
         if self.rollout is None:
             count = int(self.dataset["samples"])
-            return f"error bars are those of the likelihood of {count} sampling times"
+            return f"intervals follow from the likelihood of {count} sampling times"
         count = int(self.dataset["stretches"])
-        over = f"the scores of {count} stretches" if count else "their information"
-        return f"error bars hold for amplitudes {_amplitudes(self.model)}, over {over}"
+        source = f"the scores of {count} stretches" if count else "the likelihood"
+        amplitudes = _amplitudes(self.model)
+        return f"intervals follow from {source}, for amplitudes of {amplitudes}"
 
     def _repr_markdown_(self) -> str:
         text = self.to_markdown()
@@ -671,7 +692,10 @@ def _validation(rollout: xr.Dataset) -> list[str]:
         "| trajectory | coordinate | rms error | of half the range | largest error |",
         "|---|---|---|---|---|",
     ]
-    for k, label in enumerate(rollout["label"].values):
+    labels, errors = rollout["label"].values, rollout["rms_error"].values[0]
+    worst = np.argsort(-errors.max(axis=1), kind="stable")[:MOST_SHOWN]
+    for k in np.sort(worst):
+        label = labels[k]
         for a, name in enumerate(names):
             rms, largest = (
                 rollout[error].values[0, k, a]
@@ -681,6 +705,15 @@ def _validation(rollout: xr.Dataset) -> list[str]:
             cells = [label, name, f"{shown:.3g} {units[a]}"]
             cells += [f"{100 * rms:.2f} %", f"{100 * largest:.2f} %"]
             lines.append(f"| {' | '.join(cells)} |")
+    if len(labels) > MOST_SHOWN:
+        median = ", ".join(
+            f"{name} {100 * error:.2f} %"
+            for name, error in zip(names, np.median(errors, axis=0), strict=True)
+        )
+        lines.append(
+            f"These are the {MOST_SHOWN} worst of {len(labels)}; median of all, of "
+            f"half the range: {median}."
+        )
     errors = ", ".join(
         f"{name} {error / factor:.3g} {unit}"
         for name, error, factor, unit in zip(
