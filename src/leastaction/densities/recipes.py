@@ -40,6 +40,7 @@ from leastaction.core.method import (
 )
 from leastaction.core.settings import (
     Count,
+    Flag,
     Integer,
     Number,
     Pair,
@@ -242,6 +243,10 @@ class ItoGmm(WithVolatility):
     ridge: Share = Field(
         0.0001,
         description="Added to the eigenvalues of the covariance, over the largest.",
+    )
+    select: Flag = Field(
+        True,
+        description="Whether candidates that the density does not need are left out.",
     )
 
 
