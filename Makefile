@@ -44,12 +44,12 @@ help:
 NEW_ENOUGH := import sys; v = sys.version_info; \
 	sys.exit(0 if v >= (3, 11) else f"Python >= 3.11 is needed, this is {v.major}.{v.minor}; try: make PYTHON=python3.11 ...")
 
-$(READY): requirements.lock pyproject.toml
+$(READY): requirements.lock pyproject.toml src/leastaction_papers/pyproject.toml
 	@$(PYTHON) -c '$(NEW_ENOUGH)'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/$(PIP_INSTALL) --no-compile -r requirements.lock
 	-@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib src workflow >/dev/null
-	$(BIN)/$(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	$(BIN)/$(PIP_INSTALL) --no-deps --no-build-isolation -e . -e src/leastaction_papers
 	@touch $@
 
 $(BENCH)/ready: benchmarks/requirements.txt pyproject.toml
@@ -58,7 +58,7 @@ $(BENCH)/ready: benchmarks/requirements.txt pyproject.toml
 	$(BENCH)/bin/$(PIP_INSTALL) --extra-index-url $(TORCH_INDEX) --no-deps \
 		"$$(grep '^torch==' benchmarks/requirements.txt)"
 	$(BENCH)/bin/$(PIP_INSTALL) -r benchmarks/requirements.txt
-	$(BENCH)/bin/$(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	$(BENCH)/bin/$(PIP_INSTALL) --no-deps --no-build-isolation -e . -e src/leastaction_papers
 	@touch $@
 
 # The lock names neither an index nor a folder; --allow-unsafe pins setuptools, too.

@@ -7,6 +7,6 @@ rule all:
     """All papers, or every recording of your own: what is made without a target."""
     default_target: True
     input:
-        (rules.recordings if RECORDINGS else rules.papers).input,
+        rules.recordings.input if RECORDINGS else rules.papers.input if REPLICAS else [],
     message:
         DONE["recordings" if RECORDINGS else "papers"]

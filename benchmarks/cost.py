@@ -24,10 +24,10 @@ import numpy as np
 from cpu import FOLDER, Way, save, side_by_side
 from examples import example_of, observations_of
 
-from leastaction.configuration.example import completed
 from leastaction.core.method import step
 from leastaction.ports.effort_data import training_set, transform_of
 from leastaction.ports.multi_task_process import fit
+from leastaction_papers.configuration.example import completed
 
 SEED, REPEATS = 1, 3
 PAPER, NAME = "stochastic_lagrangian", "duffing"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import yaml
 
-from leastaction.configuration.example import completed
 from leastaction.core.families import declared_units, system_from_config
 from leastaction.core.method import step
+from leastaction_papers.configuration.example import completed
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "config" / "examples"

@@ -20,7 +20,11 @@ from cpu import Timing, Way, imported, save, side_by_side
 from examples import example_of
 from sparse_regression import NAME, PAPER, Equation
 
-from leastaction.trajectories.sindy_pi import best_equation, held_out, triangular_factor
+from leastaction_papers.xl_sindy.sindy_pi import (
+    best_equation,
+    held_out,
+    triangular_factor,
+)
 
 NOISES, EVERY, WEIGHT, SMALL = (0.0, 1e-3, 1e-2), 5, 1e-3, 1e-2
 PYSINDY = "pysindy, SINDyPI"

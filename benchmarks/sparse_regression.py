@@ -15,9 +15,9 @@ from cpu import Timing, Way, imported, save, side_by_side
 from examples import example_of, observations_of
 
 from leastaction.core.families import system_from_config
-from leastaction.core.implicit_library import ImplicitLibrary, true_relation
 from leastaction.core.noise_sweep import recorded
 from leastaction.core.sparse_regression import best_subset, stlsq
+from leastaction_papers.scorecard.implicit_library import ImplicitLibrary, true_relation
 
 PAPER, NAME, SEED = "xl_sindy", "cart", 1
 NOISE, THRESHOLD, LARGEST = 1e-3, 0.1, 6

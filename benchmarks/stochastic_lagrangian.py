@@ -13,10 +13,10 @@ from pathlib import Path
 import yaml
 from cpu import cpu_seconds
 
-from leastaction.configuration.config import with_variants
-from leastaction.configuration.example import completed
 from leastaction.core.families import declared_units, system_from_config
 from leastaction.core.method import rollout, step
+from leastaction_papers.configuration.config import with_variants
+from leastaction_papers.configuration.example import completed
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "config" / "examples" / "stochastic_lagrangian"

@@ -21,9 +21,12 @@ import leastaction
 from leastaction.core.families import FAMILIES, PACKAGE
 from leastaction.core.method import Step, declared
 from leastaction.core.settings import Settings
+from leastaction_papers import PAPERS
 
 API = Path(__file__).parent / "api"
 PACKAGES = ("core", *FAMILIES)
+# Folder of each paper; its fields have one of their own.
+REPLICAS = [package.partition(".")[2] for package in PAPERS.values()]
 STAGES = (
     "simulate",
     "import",
@@ -39,11 +42,15 @@ NAVIGATION = {
         "docs/which_method",
         "docs/tutorial",
         "docs/your_own_data",
+        "docs/other_tables",
         "docs/coming_from_pysindy",
         "docs/coming_from_pyoma",
         "docs/coming_from_pylake",
     ],
     "Method families": [f"src/leastaction/{family}/README" for family in FAMILIES],
+    "Papers": [
+        f"src/leastaction_papers/{paper.replace('.', '/')}/README" for paper in REPLICAS
+    ],
     "Reference": [
         "docs/api/index",
         "config/README",
@@ -62,7 +69,7 @@ NAVIGATION = {
     "The project": [
         "docs/architecture",
         "src/leastaction/core/README",
-        "src/leastaction/report/README",
+        "src/leastaction_papers/scorecard/README",
         "src/leastaction/likelihood/README",
         "docs/adding_an_example",
         "docs/adding_a_method",
@@ -82,15 +89,19 @@ BOUNDS = {
 WORDS = {"string": "text", "boolean": "true or false"}
 TITLES = {
     **{f"docs/api/{package}": package for package in PACKAGES},
-    **{f"docs/api/{family}_methods": "Methods and settings" for family in FAMILIES},
+    **{
+        f"docs/api/{name}_methods": "Methods and settings"
+        for name in (*FAMILIES, *REPLICAS)
+    },
     "README": "Start",
     "docs/your_own_data": "Your own data",
+    "docs/other_tables": "Own fields, densities, ports",
     "docs/api/index": "API",
     "config/README": "Keys of the configuration",
     "benchmarks/results": "Beside other packages",
     "results/README": "Files of results",
     "src/leastaction/core/README": "Core",
-    "src/leastaction/report/README": "Report",
+    "src/leastaction_papers/scorecard/README": "Scorecard",
     "src/leastaction/likelihood/README": "Likelihood",
     "docs/cluster": "Cluster",
 }
@@ -124,10 +135,11 @@ def add_navigation(app, name: str, source: list[str]) -> None:
         for caption, names in NAVIGATION.items():
             found = [one for one in names if one in app.env.found_docs]
             source[0] += toctree(found, caption)
-    family = Path(name).parent.name
-    if name == f"src/leastaction/{family}/README" and family in FAMILIES:
-        source[0] += f"\n\n## More\n\n{{doc}}`Functions </docs/api/{family}>`\n"
-        source[0] += toctree([f"docs/api/{family}_methods"], hidden=False)
+    folder = ".".join(Path(name).parts[2:-1])
+    if name.startswith("src/leastaction/") and folder in FAMILIES:
+        source[0] += f"\n\n## More\n\n{{doc}}`Functions </docs/api/{folder}>`\n"
+    if folder in (*FAMILIES, *REPLICAS):
+        source[0] += toctree([f"docs/api/{folder}_methods"], hidden=False)
 
 
 def copy_start(app, exception) -> None:
@@ -143,7 +155,10 @@ def write_api(app) -> None:
     """Write the pages of the public names, of every package, of a family's methods."""
     pages = {"index": _public_names()}
     pages |= {package: _functions(package) for package in PACKAGES}
-    pages |= {f"{family}_methods": _methods(family) for family in FAMILIES}
+    pages |= {f"{name}_methods": _methods(f"leastaction.{name}") for name in FAMILIES}
+    pages |= {
+        f"{name}_methods": _methods(f"leastaction_papers.{name}") for name in REPLICAS
+    }
     shutil.rmtree(API, ignore_errors=True)
     API.mkdir()
     for name, text in pages.items():
@@ -197,14 +212,15 @@ def _own(value: ModuleType) -> list[str]:
     ]
 
 
-def _methods(family: str) -> str:
-    """Page of a family's methods, stage by stage."""
+def _methods(package: str) -> str:
+    """Page of the methods of a family, or of a paper, stage by stage."""
     steps = [
         step
         for step in declared(Step)
-        if step.__module__ == f"leastaction.{family}.recipes" and hasattr(step, "run")
+        if step.__module__ == f"{package}.recipes" and hasattr(step, "run")
     ]
-    text = f"# {family.capitalize()}: methods and settings\n"
+    name = package.partition(".")[2].replace(".", ", ").replace("_", " ")
+    text = f"# {name.capitalize()}: methods and settings\n"
     for stage in STAGES:
         here = [one for one in steps if one.stage == stage]
         text += f"\n## {stage}\n" * bool(here)
@@ -230,7 +246,7 @@ def amend(app, what, name, value, options, lines: list[str]) -> None:
     if not isclass(value) or not issubclass(value, Settings):
         return
     if issubclass(value, Step) and hasattr(value, "run"):
-        function = f"leastaction.{value.run.replace(':', '.')}"
+        function = value.run.replace(":", ".")
         lines += ["", f"Function: :func:`~{function}`."]
     schema = value.model_json_schema()
     for key, field in value.model_fields.items():

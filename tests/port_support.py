@@ -6,11 +6,11 @@ from pathlib import Path
 import yaml
 from stages import assemble, differentiate, identify, simulate, validate
 
-from leastaction.configuration import example as examples
 from leastaction.core.contracts import check
 from leastaction.core.families import declared_units, system_from_config
 from leastaction.core.method import step
 from leastaction.ports.system import PortHamiltonianSystem
+from leastaction_papers.configuration import example as examples
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "config" / "examples" / "port_hamiltonian"

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import xarray as xr
 
-from leastaction.report.panel import Panel
+from leastaction_papers.scorecard.panel import Panel
 
 ORDERS = [0, 2, 4]
 STEPS, TIME_STEP, STARTS = 40, 0.5, 10

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.estimate import LagrangianEstimate, model_dataset, no_volatility
-from leastaction.report.scores import truth_of
+from leastaction_papers.scorecard.scores import truth_of
 
 PENDULUM = {
     "title": "Pendulum",

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / "src" / "leastaction"
+SOURCES = Path(__file__).parents[1] / "src"
 MODULES = sorted(
-    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
-    for path in PACKAGE.rglob("*.py")
+    ".".join(path.relative_to(SOURCES).with_suffix("").parts)
+    for path in SOURCES.rglob("*.py")
     if path.name not in ("__init__.py", "__main__.py") and ">>>" in path.read_text()
 )
 

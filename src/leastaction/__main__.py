@@ -37,7 +37,12 @@ def parser() -> argparse.ArgumentParser:
     program.add_argument("--version", action=_Version, nargs=0, help="and exit")
     commands = program.add_subparsers(dest="command", required=True, metavar="COMMAND")
     demo = commands.add_parser("demo", help="write a table to try with: a pendulum")
-    demo.add_argument("table", nargs="?", default="swings.csv", help="swings.csv")
+    demo.add_argument(
+        "words",
+        nargs="*",
+        metavar="[KIND] [TABLE]",
+        help="kind of the table, density, field, ports or snapshots; file, swings.csv",
+    )
     describe = commands.add_parser(
         "describe", help="what the columns look like, and how to learn from them"
     )
@@ -75,15 +80,19 @@ def _add_columns(add: Callable) -> None:
         ("acceleration", "x:acc:m/s^2"),
         ("sensor", "'x1ddot + ground:floor 1:m/s^2' (random excitation)"),
         ("input", "x:force:N"),
+        ("state", "p:momentum:'kg m/s' (kind ports)"),
+        ("output", "v:current:A (kind ports)"),
+        ("position", "x:m, of a field in a long table"),
     ):
         add(
             f"--{name}",
             action="append",
             default=[],
-            required=name == "coordinate",
             metavar="NAME[:COLUMN]:UNIT[,KEY=VALUE]",
             help=f"such as {example}; may be repeated",
         )
+    add("--length", metavar="METRES", type=float, help="of the line of a field")
+    add("--ends", choices=("periodic", "fixed", "free"), help="of the line of a field")
     add(
         "--unknown",
         action="append",
@@ -103,6 +112,19 @@ def _add_clock(add: Callable) -> None:
 
 def _add_analysis(add: Callable) -> None:
     """Options that say how a law is found, and where it is written."""
+    add(
+        "--kind",
+        default="motion",
+        help="of the table: motion (default), density, field, ports or snapshots",
+    )
+    for name, example in (("term", "L:-x**2/2"), ("known", "D:xdot**2/2=0.5")):
+        add(
+            f"--{name}",
+            action="append",
+            default=[],
+            metavar="FUNCTION:TERM",
+            help=f"of L, D, S^2 or H, such as {example}; may be repeated",
+        )
     add(
         "--excitation",
         choices=("none", "random"),
@@ -219,15 +241,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _demo(options) -> None:
     from leastaction.core.files import save_text
-    from leastaction.recordings.demo import demo_table
+    from leastaction.recordings.demo import demo_of
     from leastaction.recordings.error import RecordingError
 
-    path = Path(options.table)
-    if path.exists():
+    path, table, about, more = demo_of(options.words)
+    if Path(path).exists():
         raise RecordingError(f"{path} exists; name another file: leastaction demo FILE")
-    save_text(demo_table(), path)
-    print(f"{path}: five swings of a pendulum, simulated. Now:")
-    print(f"leastaction learn {path} --time t --trajectory run --coordinate theta:rad")
+    save_text(table(), path)
+    print(f"{path}: {about}, simulated. Now:")
+    print(f"leastaction learn {path} {more}")
 
 
 def _describe(options) -> None:
@@ -239,7 +261,12 @@ def _describe(options) -> None:
 
 def _learn(options) -> None:
     from leastaction.core.files import save_figure, save_text
-    from leastaction.recordings.command_line import OPTIONS, columns_of_options
+    from leastaction.recordings.command_line import (
+        OPTIONS,
+        columns_of_options,
+        library_of_options,
+    )
+    from leastaction.recordings.configuration import OF_KINDS
     from leastaction.recordings.import_recording import plain_text
     from leastaction.recordings.learn import learn
 
@@ -248,7 +275,10 @@ def _learn(options) -> None:
         section: columns_of_options(name, getattr(options, name), options.unknown)
         for name, section in OPTIONS.items()
     }
-    reading = {"gap": options.gap, "sensors": columns.pop("sensors")}
+    columns["coordinates"] = columns["coordinates"] or {}
+    names = list(columns["coordinates"])
+    reading = {key: columns.pop(key) for key in ("sensors", *OF_KINDS)}
+    reading |= {key: getattr(options, key) for key in ("gap", "length", "ends")}
     source = ", ".join(Path(path).name for path in options.table)
     if all(Path(path).exists() for path in options.table):
         _refuse_other_law(options.out, source)
@@ -262,8 +292,11 @@ def _learn(options) -> None:
     law = learn(
         options.table,
         **how,
+        kind=options.kind,
         excitation=options.excitation,
-        library={"reference": options.reference} if options.reference else None,
+        library=library_of_options(
+            options.reference, options.term, options.known, names
+        ),
         held_out=options.held_out,
         accept=options.accept,
         title=options.title or Path(options.table[0]).stem.replace("$", ""),

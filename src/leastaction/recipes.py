@@ -1,8 +1,9 @@
-"""Recipes of every family: ``la.recipes.<family>.recommended()`` and ``.published()``.
+"""Recipes of every family: ``la.recipes.<family>.recommended()``.
 
 A family is named by what was measured: `ensembles`, `fields`, `trajectories`,
 `recordings`, `snapshots`, `densities`, `ports`. ``help(la.recipes.ensembles)`` says
-what its recipes read and shows them at work.
+what its recipes read and shows them at work. The recipes of papers are those of
+:mod:`leastaction_papers.recipes`.
 
 Examples
 --------
@@ -15,9 +16,10 @@ Examples
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
-from leastaction.core import families
 from leastaction.core.families import FAMILIES, unknown
 from leastaction.core.method import Step
 from leastaction.core.recipe import Recipe
@@ -25,12 +27,11 @@ from leastaction.core.settings import complete
 
 
 class FamilyRecipes:
-    """Recipes of one family."""
+    """Recipes of one family, as a module `declared` has them."""
 
-    def __init__(self, family: str):
-        self.family = family
-        self._declared = families.module(family, "recipes")
-        self.__doc__ = self._declared.__doc__
+    def __init__(self, declared: ModuleType):
+        self._declared = declared
+        self.__doc__ = declared.__doc__
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -39,22 +40,15 @@ class FamilyRecipes:
 
     def recommended(self, kind: str | None = None, **settings: Any) -> Recipe:
         """The best recipe that we know for a kind of data; see :func:`compose`."""
-        return self._recipe("RECOMMENDED", kind, settings)
+        return of_kind(self._declared.RECOMMENDED, kind, settings)
 
-    def published(self, kind: str | None = None, **settings: Any) -> Recipe:
-        """The recipe of the paper, warts included; see :func:`compose`."""
-        return self._recipe("PUBLISHED", kind, settings)
 
-    def _recipe(self, table: str, kind: str | None, settings: Mapping) -> Recipe:
-        recipes = getattr(self._declared, table, {})
-        if not recipes:
-            raise ValueError(
-                f"family {self.family!r} reproduces no paper; use recommended()"
-            )
-        kind = next(iter(recipes)) if kind is None else kind
-        if kind not in recipes:
-            raise ValueError(unknown("kind of data", kind, recipes))
-        return compose(recipes[kind], settings)
+def of_kind(recipes: Mapping, kind: str | None, settings: Mapping) -> Recipe:
+    """Recipe of a kind of data, of the first one if None; see :func:`compose`."""
+    kind = next(iter(recipes)) if kind is None else kind
+    if kind not in recipes:
+        raise ValueError(unknown("kind of data", kind, recipes))
+    return compose(recipes[kind], settings)
 
 
 def compose(methods: Sequence[type[Step]], settings: Mapping) -> Recipe:
@@ -65,10 +59,10 @@ def compose(methods: Sequence[type[Step]], settings: Mapping) -> Recipe:
     volatility. ValueError if no step has such a setting, or one is missing or out of
     bounds.
 
-    >>> from leastaction.trajectories.recipes import Gram, Measured, ProximalGradient
-    >>> recipe = compose((Measured, Gram, ProximalGradient), {"threshold": 0.05})
-    >>> [stage.threshold for stage in recipe.identify.stages]
-    [0.05, 0.05, 0.05, 0.05]
+    >>> from leastaction.trajectories.recipes import Gram, JointSpline, NullVector
+    >>> recipe = compose((JointSpline, Gram, NullVector), {"largest": 5, "samples": 99})
+    >>> recipe.identify.largest, recipe.assemble.samples
+    (5, 99)
     """
     sections = {method.stage: {"method": method.name()} for method in methods}
     for name, value in settings.items():
@@ -115,7 +109,7 @@ def _set(sections: Mapping, methods: Sequence[type[Step]], name: str, value) -> 
 
 @cache
 def _family(name: str) -> FamilyRecipes:
-    return FamilyRecipes(name)
+    return FamilyRecipes(import_module(f"leastaction.{name}.recipes"))
 
 
 def __getattr__(name: str) -> FamilyRecipes:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from leastaction.configuration import example as module
-from leastaction.configuration.checks import accepted, check_example
-from leastaction.configuration.config import merge
-from leastaction.configuration.example import completed
 from leastaction.core.cache import cache_folder
 from leastaction.core.settings import ConfigError
+from leastaction_papers.configuration import example as module
+from leastaction_papers.configuration.checks import accepted, check_example
+from leastaction_papers.configuration.config import merge
+from leastaction_papers.configuration.example import completed
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,23 +6,24 @@ from pathlib import Path
 import pytest
 import yaml
 
-from leastaction.configuration import jobs
-from leastaction.configuration.checks import check_example
-from leastaction.configuration.config import (
+from leastaction.core.jobs import step_settings
+from leastaction.core.recipe import recommended_settings
+from leastaction.core.settings import ConfigError, complete
+from leastaction.core.yaml_files import parse_yaml
+from leastaction_papers.configuration import jobs
+from leastaction_papers.configuration.checks import check_example
+from leastaction_papers.configuration.config import (
     Project,
     check_label,
     check_overrides,
     check_references,
     data_key,
     merge,
-    parse_yaml,
     with_variants,
     without_data,
     without_examples,
 )
-from leastaction.configuration.example import completed, with_recommended_methods
-from leastaction.core.recipe import recommended_settings
-from leastaction.core.settings import ConfigError, complete
+from leastaction_papers.configuration.example import completed, with_recommended_methods
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "config/examples").glob("*/*.yaml"))
@@ -372,7 +373,7 @@ def test_rollouts_are_checked_by_what_was_identified(snapshots):
         "recommended": "learned_lagrangian",
         "published_gp_flow": "learned_flow",
     }
-    assert jobs.step_settings("identify", example, "recommended")["library"] == {}
+    assert step_settings("identify", example, "recommended")["library"] == {}
 
 
 def test_a_rollout_of_the_wrong_size_is_refused(snapshots):

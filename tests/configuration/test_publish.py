@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from leastaction.configuration.example import publish_problems
+from leastaction_papers.configuration.example import publish_problems
 
 EXAMPLE = {
     "simulate": {"noise": {"modes": ["independent"], "levels": [0.0, 0.1, 0.2]}},

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from leastaction.configuration.checks import check_example
-from leastaction.configuration.config import merge
-from leastaction.configuration.example import completed, with_recommended_methods
 from leastaction.core.settings import ConfigError
+from leastaction_papers.configuration.checks import check_example
+from leastaction_papers.configuration.config import merge
+from leastaction_papers.configuration.example import completed, with_recommended_methods
 
 ROOT = Path(__file__).parents[2]
 DRIVEN = {"input": {"th": "cos(time)"}}

@@ -4,8 +4,9 @@ import os
 
 import pytest
 
-from leastaction.configuration.sources import PACKAGE, source_files, write_listing
 from leastaction.core.method import steps
+from leastaction.core.sources import ROOT, source_files, write_listing
+from leastaction_papers import PAPERS
 
 STAGES = ("simulate", "differentiate", "assemble", "identify", "volatility")
 FILES = source_files(["leastaction.ensembles.moment_gmm"])
@@ -14,7 +15,7 @@ FILES = source_files(["leastaction.ensembles.moment_gmm"])
 def test_a_list_names_every_file_that_is_imported(tmp_path):
     write_listing(FILES, tmp_path / "list.txt")
     named = [line.split()[1] for line in (tmp_path / "list.txt").open()]
-    assert named == [str(f.relative_to(PACKAGE.parent)) for f in FILES]
+    assert named == [str(f.relative_to(ROOT)) for f in FILES]
     assert {
         "leastaction/__init__.py",
         "leastaction/ensembles/__init__.py",
@@ -26,7 +27,7 @@ def test_imports_of_a_script_and_those_inside_functions_count(tmp_path):
     script = tmp_path / "script.py"
     script.write_text("from leastaction.core.files import save\nimport numpy\n")
     found = source_files([], [script])
-    assert script in found and PACKAGE / "core" / "contracts.py" in found
+    assert script in found and ROOT / "leastaction" / "core" / "contracts.py" in found
 
 
 def test_a_module_that_does_not_exist_is_named():
@@ -59,9 +60,16 @@ STEPS = [step for stage in STAGES for step in steps(stage).values()]
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: f"{step.stage} {step.name()}")
 def test_a_method_depends_on_its_family_and_the_core_only(step):
     """An edit in one family re-runs nothing of another."""
-    family = step.module().split(".")[1]
-    allowed = {"core", family}
-    if family == "recordings":
-        allowed |= {"ensembles", "likelihood", "trajectories"}
-    inside = [f.relative_to(PACKAGE).parts for f in source_files([step.module()])]
-    assert {parts[0] for parts in inside if len(parts) > 1} <= allowed
+    package = ".".join(step.module().split(".")[:2])
+    families = [
+        f"leastaction.{name}"
+        for name, paper in PAPERS.items()
+        if paper.startswith(package)
+    ]
+    allowed = {"leastaction.core", "leastaction_papers.scorecard", package, *families}
+    if package == "leastaction.recordings":
+        allowed |= {
+            f"leastaction.{n}" for n in ("ensembles", "likelihood", "trajectories")
+        }
+    inside = [f.relative_to(ROOT).parts for f in source_files([step.module()])]
+    assert {".".join(parts[:2]) for parts in inside if len(parts) > 2} <= allowed

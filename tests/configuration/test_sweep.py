@@ -6,12 +6,13 @@ import pytest
 import yaml
 from project import ROOT
 
-from leastaction.configuration import jobs
-from leastaction.configuration.checks import check_example
-from leastaction.configuration.config import with_all_listed, with_variants
-from leastaction.configuration.example import completed
-from leastaction.configuration.sweep import maker, shown, with_sweeps
+from leastaction.core.jobs import maker, shown
 from leastaction.core.settings import ConfigError
+from leastaction_papers.configuration import jobs
+from leastaction_papers.configuration.checks import check_example
+from leastaction_papers.configuration.config import with_all_listed, with_variants
+from leastaction_papers.configuration.example import completed
+from leastaction_papers.configuration.sweep import with_sweeps
 
 
 @pytest.fixture

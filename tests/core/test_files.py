@@ -419,7 +419,7 @@ IN_GREEK = r"""
 import logging, sys
 from pathlib import Path
 from leastaction.__main__ import main
-from leastaction.configuration.config import read_yaml
+from leastaction_papers.configuration.config import read_yaml
 from leastaction.core.files import load_text, save_text
 from leastaction.core.progress import start_logging
 folder = Path(sys.argv[1])

@@ -1,5 +1,6 @@
 """Laws of steps and recipes: they can be found, called, and told apart."""
 
+import itertools
 from typing import Literal
 
 import numpy as np
@@ -46,7 +47,8 @@ def test_every_kind_of_data_and_model_has_one_rollout():
 
 @pytest.mark.parametrize("module", [*modules("recipes")], ids=lambda m: m.__name__)
 def test_recommended_methods_understand_each_other(module):
-    for methods in module.RECOMMENDED.values():
+    tables = [getattr(module, name, {}) for name in ("RECOMMENDED", "PUBLISHED")]
+    for methods in itertools.chain(*map(dict.values, tables)):
         for before, after in zip(methods[:-1], methods[1:], strict=True):
             assert after.accepts(before)
 
@@ -103,7 +105,7 @@ def test_a_recipe_identifies_every_replicate():
 class Halved(Identify):
     """A method of a notebook, which no family has."""
 
-    run = "ensembles.moment_gmm:identify"
+    run = "leastaction.ensembles.moment_gmm:identify"
     reads = ("moments",)
     method: Literal["halved"] = "halved"
     max_terms: int = 2

@@ -128,8 +128,8 @@ def test_every_public_name_and_every_setting_can_be_looked_up(site, pages):
     for method in declared(Step):
         if "method" not in method.model_fields:
             continue
-        family = method.__module__.split(".")[1]
-        page = pages[site / f"docs/api/{family}_methods.html"]
+        package = ".".join(method.__module__.split(".")[1:-1])
+        page = pages[site / f"docs/api/{package}_methods.html"]
         for name, field in method.model_fields.items():
             assert name in page.text, (method, name)
             if field.description:

@@ -11,19 +11,19 @@ from harm import cases, harmless, parts, try_all
 from hostile import BASES, EXPRESSIONS, NAMES, PLACES, examples
 from hypothesis import given
 
-from leastaction.configuration.checks import accepted as accepted_example
-from leastaction.configuration.config import (
-    Project,
-    check_label,
-    check_references,
-    parse_yaml,
-    with_variants,
-)
-from leastaction.configuration.jobs import MODULES, SETTINGS
 from leastaction.core.expressions import ExpressionError, parse
 from leastaction.core.library import candidates
 from leastaction.core.settings import ConfigError, Quantity, complete
 from leastaction.core.units import DimensionError, unit
+from leastaction.core.yaml_files import parse_yaml
+from leastaction_papers.configuration.checks import accepted as accepted_example
+from leastaction_papers.configuration.config import (
+    Project,
+    check_label,
+    check_references,
+    with_variants,
+)
+from leastaction_papers.configuration.jobs import MODULES, SETTINGS
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from port_support import completed, system, written
 
-from leastaction.ports.coupling import couple
 from leastaction.ports.dae import SingularDaeError, energy_balance
 from leastaction.ports.minimal_coordinates import path
 from leastaction.ports.system import PortHamiltonianSystem
+from leastaction_papers.port_hamiltonian.coupling import couple
 
 START = {
     "electrical_network": {"x1": 2.0},

@@ -9,8 +9,8 @@ from recipes_of_ports import TANKS
 
 from leastaction.core.families import declared_units
 from leastaction.core.units import DimensionError
-from leastaction.ports.examples import check_port_dimensions
 from leastaction.ports.system import PortHamiltonianError, PortHamiltonianSystem
+from leastaction_papers.port_hamiltonian.examples import check_port_dimensions
 
 POINTS = np.random.default_rng(3).uniform(0.2, 1.2, (20, 2))
 INPUTS = np.random.default_rng(4).uniform(-1.0, 1.0, (20, 1))

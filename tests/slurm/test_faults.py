@@ -14,7 +14,7 @@ import pytest
 from cluster import PROFILE, on_cluster, twin
 from project import EXAMPLES, PAPER, TINY, Project
 
-from leastaction.configuration.config import merge
+from leastaction_papers.configuration.config import merge
 
 FOLDER = "results/stochastic_lagrangian"
 KILLED, STUCK, LARGE = "duffing", "harmonic", "wave"

@@ -12,7 +12,7 @@ from leastaction.snapshots.discrete_lagrangian import (
     pairs,
     rule_points,
 )
-from leastaction.snapshots.gaussian_processes import euler_lagrange_rows
+from leastaction_papers.shadow_integration.gaussian_processes import euler_lagrange_rows
 
 H = 0.3
 Q, V = sp.symbols("q1:3"), sp.symbols("v1:3")

@@ -21,7 +21,7 @@ from leastaction.snapshots.invariance import find, invariance, without_fits
 from leastaction.snapshots.invariant_features import adapted, invariant_sums
 from leastaction.snapshots.learned_model import LearnedLagrangian
 from leastaction.snapshots.symmetric_fits import SymmetricFits
-from leastaction.snapshots.symmetry_rows import true_symmetries
+from leastaction_papers.shadow_integration.symmetry_rows import true_symmetries
 
 CENTRAL = "(xdot**2 + ydot**2)/2 - (x**2 + y**2)/2 - (x**2 + y**2)**2/4"
 ANISOTROPIC = "(xdot**2 + ydot**2)/2 - (x**2 + 1.05*y**2)/2 - (x**2 + y**2)**2/4"

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import yaml
 
-from leastaction.configuration.checks import accepted
-from leastaction.configuration.jobs import SETTINGS
+from leastaction_papers.configuration.checks import accepted
+from leastaction_papers.configuration.jobs import SETTINGS
 
 ROOT = Path(__file__).parents[2]
 FILES = {

@@ -6,7 +6,7 @@ import yaml
 from project import PAPER, ROOT, Project
 
 HARMONIC = f"config/examples/{PAPER}/harmonic.yaml"
-RECIPES = "src/leastaction/ensembles/recipes.py"
+RECIPES = "src/leastaction_papers/stochastic_lagrangian/recipes.py"
 
 
 def blocks():

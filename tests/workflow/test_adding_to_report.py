@@ -10,13 +10,13 @@ from PIL import Image
 from project import PAPER, ROOT, Project
 
 HARMONIC = f"config/examples/{PAPER}/harmonic.yaml"
-ROWS = "src/leastaction/report/law_rows.py"
-FIGURE = "src/leastaction/ensembles/figures/law_sizes.py"
+ROWS = "src/leastaction_papers/scorecard/law_rows.py"
+FIGURE = "src/leastaction_papers/stochastic_lagrangian/figures/law_sizes.py"
 
 
 def block(beginning):
     """The block of code of the README that begins like this."""
-    page = (ROOT / "src/leastaction/report/README.md").read_text()
+    page = (ROOT / "src/leastaction_papers/scorecard/README.md").read_text()
     (code,) = re.findall(rf"```python\n({beginning}.*?)```", page, flags=re.DOTALL)
     return code
 

@@ -11,7 +11,7 @@ import xarray as xr
 import yaml
 from chain import FILES, ROOT, make
 
-from leastaction.configuration.config import merge
+from leastaction_papers.configuration.config import merge
 
 CASES = {
     "an ensemble": (

@@ -7,8 +7,8 @@ import pytest
 import yaml
 from project import ROOT
 
-from leastaction.configuration.checks import accepted
-from leastaction.configuration.jobs import FOR_FIGURES, example_figures, panel
+from leastaction_papers.configuration.checks import accepted
+from leastaction_papers.configuration.jobs import FOR_FIGURES, example_figures, panel
 
 EXAMPLES = sorted(ROOT.glob("config/examples/*/*.yaml"))
 CAPTION = ROOT / "workflow" / "report" / "example_figure.rst"

@@ -6,8 +6,8 @@ import xarray as xr
 from project import EXAMPLES, FIGURES
 
 from leastaction import load
-from leastaction.report import verdict
-from leastaction.report.scorecard import COLUMNS
+from leastaction_papers.scorecard import verdict
+from leastaction_papers.scorecard.scorecard import COLUMNS
 
 PAPER = "results/stochastic_lagrangian"
 

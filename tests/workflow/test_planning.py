@@ -109,7 +109,7 @@ def test_source_of_one_figure(restored):
     """The figures of examples show it, too, and one of the paper's does."""
     edit(
         restored,
-        "src/leastaction/ensembles/figures/coefficients.py",
+        "src/leastaction_papers/stochastic_lagrangian/figures/coefficients.py",
         "from leastaction",
         "\nfrom leastaction",
     )
@@ -121,7 +121,7 @@ def test_source_of_one_figure(restored):
 
 
 def test_source_of_the_style(restored):
-    edit(restored, "src/leastaction/report/style.py", "SMALL = 0.85", "SMALL = 0.9")
+    edit(restored, "src/leastaction/figures/style.py", "SMALL = 0.85", "SMALL = 0.9")
     assert restored.plan() == ALL_FIGURES
 
 

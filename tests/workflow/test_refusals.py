@@ -4,9 +4,9 @@ import pytest
 import yaml
 from project import PAPER, ROOT, Project
 
-from leastaction.configuration.checks import accepted
-from leastaction.configuration.config import merge
 from leastaction.core.settings import ConfigError
+from leastaction_papers.configuration.checks import accepted
+from leastaction_papers.configuration.config import merge
 
 HARMONIC = ("examples", "stochastic_lagrangian", "harmonic")
 

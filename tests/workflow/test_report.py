@@ -78,7 +78,7 @@ return {all, meets, both, told, opened, kept, counts: said,
   papers: [...new Set(printed.map(r => r.cells[0].textContent))],
   printed: printed.length, afresh: rows().length};
 """
-# Width of a figure, and its small print (report/style.py), in points.
+# Width of a figure, and its small print (figures/style.py), in points.
 FIGURE, SMALL_PRINT = 180 / 25.4 * 72, 0.85 * 8
 LEGIBLE = 8
 LAYOUT = """

@@ -5,21 +5,25 @@ import json
 import re
 import tomllib
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 import yaml
 
-from leastaction.configuration.schemas import schemas
-from leastaction.configuration.sources import source_files
-from leastaction.core.families import PACKAGE, example_figures, figures
+from leastaction.core.families import figures
+from leastaction.core.sources import ROOT as SRC
+from leastaction.core.sources import source_files
+from leastaction_papers import PAPERS
+from leastaction_papers.configuration.schemas import schemas
+from leastaction_papers.scorecard.found import example_figures
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "workflow" / "schemas"
 
 
 def test_the_schemas_are_those_of_the_typed_sections():
-    """`python -m leastaction.configuration.schemas workflow/schemas` writes them."""
+    """As `python -m leastaction_papers.configuration.schemas` writes them."""
     written = {path.name: path.read_text() for path in SCHEMAS.iterdir()}
     assert written == schemas()
 
@@ -62,6 +66,14 @@ def test_environment_and_pyproject_name_the_same_packages():
     (by_pip,) = (one["pip"] for one in conda if isinstance(one, dict))
     named = {one for one in conda if isinstance(one, str)}
     assert named | set(by_pip) == declared | {python, "pip"}
+
+
+def test_the_distribution_of_the_papers_lists_every_package():
+    project = tomllib.loads((SRC / "leastaction_papers/pyproject.toml").read_text())
+    folders = (path.parent for path in SRC.glob("leastaction_papers/**/__init__.py"))
+    packages = {".".join(folder.relative_to(SRC).parts) for folder in folders}
+    assert packages == set(project["tool"]["setuptools"]["packages"])
+    assert project["project"]["version"] == version("leastaction")
 
 
 def test_lock_pins_every_declared_package_with_hashes_and_names_no_index():
@@ -112,8 +124,11 @@ def test_a_job_of_figures_depends_on_few_files_and_on_no_other_family(names):
     modules = [figures()[name] for name in names]
     script = ROOT / "workflow/scripts/plot.py"
     files = source_files(modules, scripts=[script])
-    assert len(files) <= 40
-    own = {PACKAGE.joinpath(*m.split(".")[1:]).with_suffix(".py") for m in modules}
+    assert len([file for file in files if file.name != "__init__.py"]) <= 36
+    own = {SRC.joinpath(*m.split(".")).with_suffix(".py") for m in modules}
     assert own <= set(files)
-    folders = {f.relative_to(PACKAGE).parts[0] for f in files if f != script}
-    assert folders <= {"__init__.py", "core", "report", *(f.parts[-3] for f in own)}
+    folders = {f.relative_to(SRC).parts[1] for f in files if f != script}
+    papers = {f.relative_to(SRC).parts[1] for f in own}
+    families = {name for name, p in PAPERS.items() if p.split(".")[1] in papers}
+    general = {"__init__.py", "core", "figures", "scorecard"}
+    assert folders <= general | papers | families

@@ -1,4 +1,4 @@
-# The examples, and what the stages need of them; shown.smk has what is made of results.
+# Recordings and examples, and what the stages need of them.
 
 import gc
 import hashlib
@@ -15,28 +15,31 @@ if not find_spec("leastaction"):
         "it; install it with: pip install <folder or address of the repository>"
     )
 
-from leastaction.configuration.config import (
-    Project,
-    check_data,
-    check_references,
-    read_examples,
-    with_all_listed,
-    read_yaml,
-    without_data,
-    without_examples,
-)
-from leastaction.configuration.jobs import bytes_of_paths, digests
-from leastaction.configuration.sources import source_files, write_listing
-from leastaction.configuration.sweep import maker, shown
+from leastaction.core.families import figures, is_field, system_reference
+from leastaction.core.jobs import digests, maker, shown
 from leastaction.core.settings import ConfigError, complete
-from leastaction.core.families import is_field, system_reference
+from leastaction.core.sources import source_files, write_listing
+from leastaction.core.yaml_files import check_data, read_yaml
+from leastaction.recordings import configuration as recorded
 from leastaction.recordings.configuration import (
-    MODULES,
-    SETTINGS,
+    MOTION,
     Published,
+    Workflow,
     are_there,
+    own_modules,
     read_recordings,
 )
+
+# The replicas of the papers are a package of their own; recordings do without it.
+REPLICAS = find_spec("leastaction_papers") is not None
+SETTINGS, MODULES = recorded.SETTINGS, recorded.MODULES
+
+if REPLICAS:
+    from leastaction_papers.configuration import config as project
+    from leastaction_papers.configuration import jobs
+
+    SETTINGS, MODULES = SETTINGS | jobs.SETTINGS, MODULES | jobs.MODULES
+
 
 # What is imported stays to the end: without looking for garbage in it a plan takes a
 # third less.
@@ -95,14 +98,21 @@ if set(str(PROJECT)) & set("{}"):
 
 try:
     check_data(config, "the configuration")
-    config.update(complete(config, Project, "the configuration"))
+    if REPLICAS:
+        config.update(complete(config, project.Project, "the configuration"))
+    else:
+        given = {k: v for k, v in config.items() if k in Workflow.model_fields}
+        config.update(complete(given, Workflow, "the configuration"))
+        config.update(examples={}, papers={}, studies={}, chunks=1)
     RECORDINGS = read_recordings(config, recording_folders(), STAND_INS)
-    EXAMPLES = read_examples(CONFIG / "examples", config)
-    config.update(with_all_listed(config, EXAMPLES))
-    LEFT_OUT = without_data(EXAMPLES)
-    EXAMPLES = {key: e for key, e in EXAMPLES.items() if key not in LEFT_OUT}
-    config.update(without_examples(config, EXAMPLES, LEFT_OUT))
-    check_references(config, EXAMPLES)
+    EXAMPLES, LEFT_OUT = {}, {}
+    if REPLICAS:
+        EXAMPLES = project.read_examples(CONFIG / "examples", config)
+        config.update(project.with_all_listed(config, EXAMPLES))
+        LEFT_OUT = project.without_data(EXAMPLES)
+        EXAMPLES = {key: e for key, e in EXAMPLES.items() if key not in LEFT_OUT}
+        config.update(project.without_examples(config, EXAMPLES, LEFT_OUT))
+        project.check_references(config, EXAMPLES)
 except ConfigError as error:
     raise WorkflowError(str(error))
 
@@ -117,7 +127,9 @@ OTHERS = [f".{kind}" for kind in KINDS if kind != "svg"]
 # Paths of more bytes, their derivatives and their library are dropped when all that reads
 # them is done: seconds make them again. `--notemp` keeps them.
 MOST_BYTES_KEPT = 7.5e8
-LARGE = {n for (_, n), e in EXAMPLES.items() if bytes_of_paths(e) > MOST_BYTES_KEPT}
+LARGE = {
+    n for (_, n), e in EXAMPLES.items() if jobs.bytes_of_paths(e) > MOST_BYTES_KEPT
+}
 
 
 # Examples whose paths what was asked for is made of.
@@ -142,7 +154,7 @@ def check_disk():
     """
     results = Path(workflow.pathvars.apply("<results>")).absolute()
     made = [k for k in PLANNED if not results.joinpath(*k, "observations.nc").exists()]
-    paths = sorted((bytes_of_paths(EXAMPLES[key]) for key in made), reverse=True)
+    paths = sorted((jobs.bytes_of_paths(EXAMPLES[key]) for key in made), reverse=True)
     dropped = [size for size in paths if size > MOST_BYTES_KEPT]
     needed = sum(paths) - sum(dropped[2:])
     folder = next(path for path in (results, *results.parents) if path.exists())
@@ -164,6 +176,10 @@ ESTIMATORS = sorted(
         for name in e["estimators"]
     }
 )
+
+
+# Recordings of other kinds than motions.
+OF_KINDS = [name for name, one in RECORDINGS.items() if one["kind"] != MOTION]
 
 
 # Real machines whose data anybody can get: read where one of them is asked for.
@@ -246,6 +262,8 @@ def recorded_usages(wildcards):
 
 def figures_of_recording(name):
     """Predictions; of a random motion, what its innovations say."""
+    if name in OF_KINDS:
+        return list(RECORDED)[:1]
     random = recording(name)["excitation"] == "random"
     return SHAKEN if random else list(RECORDED)
 
@@ -256,6 +274,27 @@ def recording_outputs(name):
     drawn = figures_of_recording(name)
     figures = expand(f"{base}/figures/{{f}}.{{k}}", f=drawn, k=KINDS)
     return [f"{base}/law.md", *figures]
+
+
+def recording_figures(wildcards):
+    """What is drawn of a recording, and from which results."""
+    return {
+        "name": wildcards.example,
+        "results": results("recordings", wildcards.example),
+        "figures": figures_of_recording(wildcards.example),
+        "style": config["figures"],
+    }
+
+
+def figure(name, shows):
+    """A figure of a recording, in the report with the caption of its name."""
+    return report(
+        f"<results>/recordings/{{example}}/figures/{name}.svg",
+        caption=f"../report/{name}.rst",
+        category="recordings",
+        subcategory="{example}",
+        labels={"shows": shows},
+    )
 
 
 def stand_in_settings(wildcards):
@@ -319,7 +358,7 @@ def sources_of(stage):
 def system_modules(examples):
     """Modules of the classes that describe the systems of examples."""
     references = {system_reference(e["system"]) for e in examples if "system" in e}
-    return sorted(f"leastaction.{name.partition(':')[0]}" for name in references)
+    return sorted(name.partition(":")[0] for name in references)
 
 
 def replicates_of(stage, example):

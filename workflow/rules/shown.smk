@@ -1,7 +1,7 @@
 # What figures, tables, the scorecard, the matrix and the page of all papers are made of.
 
-from leastaction.core.families import family_of, figures, registered, tables
-from leastaction.configuration.jobs import (
+from leastaction.core.families import registered
+from leastaction_papers.configuration.jobs import (
     FOR_FIGURES,
     FOR_PAPERS,
     FOR_TABLES_AND_SCORES,
@@ -12,6 +12,9 @@ from leastaction.configuration.jobs import (
     scored,
     shows,
 )
+
+
+from leastaction_papers.scorecard.found import paper_of, tables
 
 
 def studies_of(folder):
@@ -124,7 +127,7 @@ def table_sources(wildcards):
     reference = tables()[numbered(wildcards)["shows"]]
     return sources(
         "tabulate",
-        f"leastaction.{reference.partition(':')[0]}",
+        reference.partition(":")[0],
         *system_modules(examples_of_job(wildcards)),
     )
 
@@ -132,8 +135,8 @@ def table_sources(wildcards):
 def score_sources(wildcards):
     """Sources of the rows of the scorecard that the family of an example writes."""
     (example,) = examples_of_job(wildcards)
-    family = family_of(example)
-    return sources("score", f"leastaction.{family}.scores", *system_modules([example]))
+    paper = paper_of(example)
+    return sources("score", f"{paper}.scores", *system_modules([example]))
 
 
 def examples_of_job(wildcards):
@@ -160,19 +163,6 @@ def example_settings(wildcards):
         "results": results_shown(wildcards),
         "figures": {name: name for name in names},
         "formats": KINDS,
-        "style": config["figures"],
-    }
-
-
-def recording_figures(wildcards):
-    """As `figure_settings`, of a recording."""
-    random = recording(wildcards.example)["excitation"] == "random"
-    rolled_out = [] if random else ["recommended"]
-    listed = {"estimators": ["recommended"], "rolled_out": rolled_out}
-    return {
-        "panels": {wildcards.example: listed},
-        "results": results("recordings", wildcards.example),
-        "figures": {name: name for name in figures_of_recording(wildcards.example)},
         "style": config["figures"],
     }
 
@@ -413,17 +403,6 @@ def paper_outputs(paper):
 def every_example(paper):
     """Names of the examples of a folder and of their variants."""
     return [*examples_of(paper), *examples_of(paper, variants=True)]
-
-
-def figure(name, shows):
-    """A figure of a recording, in the report with the caption of its name."""
-    return report(
-        f"<results>/recordings/{{example}}/figures/{name}.svg",
-        caption=f"../report/{name}.rst",
-        category="recordings",
-        subcategory="{example}",
-        labels={"shows": shows},
-    )
 
 
 def of_machines(file):

@@ -5,9 +5,9 @@ from itertools import groupby
 
 from leastaction.core.files import job_usage, load_text, save_figure, save_text, sizes
 from leastaction.core.progress import start_logging
-from leastaction.report.matrix import matrix, method_matrix
-from leastaction.report.scorecard import from_csv
-from leastaction.report.tables import Table, render
+from leastaction_papers.scorecard.matrix import matrix, method_matrix
+from leastaction_papers.scorecard.scorecard import from_csv
+from leastaction_papers.scorecard.tables import Table, render
 
 
 def main(scores, models, usages, settings, table, figures) -> None:

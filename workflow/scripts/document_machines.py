@@ -5,7 +5,7 @@ from pathlib import Path
 from leastaction.core.files import load_all, save_text
 from leastaction.core.progress import start_logging
 from leastaction.recordings.law import Law
-from leastaction.recordings.machines import machine, machines_document
+from leastaction_papers.scorecard.machines import machine, machines_document
 
 
 def main(inputs, settings: dict, target: str) -> None:

@@ -2,15 +2,16 @@
 
 from leastaction.core.files import save
 from leastaction.core.progress import start_logging
-from leastaction.recordings.import_recording import import_recording
+from leastaction.recordings.import_samples import imported
 from leastaction.recordings.tables import unchanged
 
 
 def main(settings: dict, observations: str) -> None:
     """Import all files of a recording, which have to stay as they are meanwhile."""
     with unchanged(settings["import"]["files"]):
-        found = import_recording(settings)
-        save(found, observations, found.attrs["contract"], settings.get("results"))
+        found, parts = imported(settings)
+        kind = found.attrs["contract"]
+        save(found, observations, kind, settings.get("results"), parts)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from leastaction.core.files import load_all, save_figure, save_text
 from leastaction.core.progress import start_logging
-from leastaction.report.panel import panels_from
-from leastaction.report.style import draw, finding
+from leastaction.figures.style import draw, finding
+from leastaction_papers.scorecard.panel import panels_from
 
 
 def main(models: list, rollouts: list, settings: dict, files: list) -> None:

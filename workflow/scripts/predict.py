@@ -1,20 +1,20 @@
 """Rule `predict`: trajectories that a law has not seen, predicted from their begin."""
 
-from leastaction.core.files import Replicates, save_replicates
-from leastaction.core.method import rollout as rollout_of
+from leastaction.core.files import Replicates, load_parts, save_replicates
 from leastaction.core.progress import start_logging, tracked
+from leastaction.recordings.learn import predict
 
 
 def main(observations: str, model: str, settings: dict, rollout: str) -> None:
-    """Predict held-out trajectories."""
-    method = rollout_of("measurements")
+    """Predict what was held out."""
+    parts = load_parts(observations)
     results = (
-        method.function()(data, estimate, settings["validate"])
+        predict(data, parts, estimate, settings)
         for data, estimate in tracked(
             Replicates(observations, model, results=settings.get("results")), "predict"
         )
     )
-    save_replicates(results, rollout, method.makes, settings.get("results"))
+    save_replicates(results, rollout, "measured_rollout", settings.get("results"))
 
 
 if __name__ == "__main__":

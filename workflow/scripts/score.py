@@ -2,8 +2,8 @@
 
 from leastaction.core.files import load_all, save_text
 from leastaction.core.progress import start_logging
-from leastaction.report.panel import panels_from
-from leastaction.report.scorecard import example_rows, to_csv
+from leastaction_papers.scorecard.panel import panels_from
+from leastaction_papers.scorecard.scorecard import example_rows, to_csv
 
 
 def main(models: list, rollouts: list, settings: dict, scores: str) -> None:

@@ -2,7 +2,7 @@
 
 from leastaction.core.files import load_bytes, save_bytes
 from leastaction.core.progress import start_logging
-from leastaction.report.templates import thumbnail
+from leastaction_papers.scorecard.templates import thumbnail
 
 WIDTH, LIMIT = 640, 90_000
 

@@ -2,8 +2,8 @@
 
 from leastaction.core.files import load_text, save_text
 from leastaction.core.progress import start_logging
-from leastaction.report.pages import results_page
-from leastaction.report.scorecard import from_csv
+from leastaction_papers.scorecard.pages import results_page
+from leastaction_papers.scorecard.scorecard import from_csv
 
 
 def main(scorecard: str, papers: dict, page: str) -> None:

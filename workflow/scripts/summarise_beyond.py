@@ -4,9 +4,9 @@ from pathlib import Path
 
 from leastaction.core.files import load_bytes, load_text, save_text
 from leastaction.core.progress import start_logging
-from leastaction.report.pages import beyond_document, beyond_page, section
-from leastaction.report.scorecard import from_csv, pooled_rows, scorecard
-from leastaction.report.templates import thumbnail
+from leastaction_papers.scorecard.pages import beyond_document, beyond_page, section
+from leastaction_papers.scorecard.scorecard import from_csv, pooled_rows, scorecard
+from leastaction_papers.scorecard.templates import thumbnail
 
 WIDTH, LIMIT = 1400, 400_000
 

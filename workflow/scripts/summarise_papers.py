@@ -2,9 +2,9 @@
 
 from leastaction.core.files import load_bytes, load_text, save_text
 from leastaction.core.progress import start_logging
-from leastaction.report.pages import index_page, paper_summary
-from leastaction.report.scorecard import from_csv
-from leastaction.report.templates import thumbnail
+from leastaction_papers.scorecard.pages import index_page, paper_summary
+from leastaction_papers.scorecard.scorecard import from_csv
+from leastaction_papers.scorecard.templates import thumbnail
 
 # Pixels across, and bytes of a picture: all of them together are some megabyte.
 WIDTH, LIMIT = 800, 40_000

@@ -2,8 +2,8 @@
 
 from leastaction.core.files import load_all, save_text
 from leastaction.core.progress import start_logging
-from leastaction.report.panel import panels_from
-from leastaction.report.tables import render, table
+from leastaction_papers.scorecard.panel import panels_from
+from leastaction_papers.scorecard.tables import render, table
 
 
 def main(models: list, rollouts: list, settings: dict, files: dict) -> None:

@@ -2,7 +2,7 @@
 
 from leastaction.core.files import job_usage, load_all, save_text
 from leastaction.core.progress import start_logging
-from leastaction.recordings.law import Law
+from leastaction.recordings.law import law_of
 
 
 def main(
@@ -18,7 +18,7 @@ def main(
     used = map(job_usage, usages)
     seconds = sum(one["user"] + one["system"] for one in used)
     parts = load_all([model, observations, *rollouts], settings["results"])
-    found = Law(*parts, title=settings["title"], seconds=seconds)
+    found = law_of(*parts, title=settings["title"], seconds=seconds)
     save_text(found.to_markdown(), law)
     found.save(saved)
 

@@ -6,7 +6,6 @@ list it builds the dataset (:meth:`Contract.dataset`) and checks it (:func:`chec
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 import xarray as xr
@@ -139,7 +138,7 @@ class Contract:
         return xr.Variable(variable.dims, array, attrs, fastpath=True)
 
 
-@cache
+@families.of_families
 def contracts() -> Mapping[str, Contract]:
     """Every contract by its name."""
     from leastaction.core import estimate
@@ -227,6 +226,8 @@ def check(
 ) -> xr.Dataset:
     """Return `dataset`; ContractError with its :func:`problems`, if there are any."""
     kind = str(dataset.attrs.get("contract", name))
+    if not {kind, name} <= set(contracts()):
+        families.extend()
     if kind not in contracts():
         raise ContractError(
             f"{source} was not made by leastaction (its attribute 'contract' is "

@@ -67,7 +67,7 @@ motion gives it
             "criterion",
         ),
     ),
-    model="core.model:IdentifiedModel",
+    model="leastaction.core.model:IdentifiedModel",
 )
 CONTRACTS = {"model": MODEL}
 

@@ -2,9 +2,11 @@
 
 A family is a folder of this package, named by what was measured. It brings what its
 files are called after: `contracts.py` its datasets, `recipes.py` its steps and recipes,
-`figures/` its figures, `scores.py` its rows of the scorecard. Its package says which
-examples are its own, by a function ``measures(example)``, and where its tables are. The
-core and the report import no family; they ask here.
+`figures/` its figures. The core imports no family; it asks here.
+
+Another package, such as that of the papers, brings further families by
+:func:`add`. Such a package is imported only where a name is asked for that no family
+of this one has (:func:`extend`).
 """
 
 import difflib
@@ -12,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec, resolve_name
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
@@ -30,45 +33,61 @@ FAMILIES = (
     "snapshots",
     "ports",
 )
+# Packages that bring further families when they are imported.
+EXTENSIONS = ("leastaction_papers",)
+_packages = [f"{PACKAGE.name}.{family}" for family in FAMILIES]
+_caches = []
+
+
+def of_families(function):
+    """As :func:`functools.cache`, until another family is added."""
+    cached = cache(function)
+    _caches.append(cached.cache_clear)
+    return cached
+
+
+def add(packages: Iterable[str]) -> None:
+    """Add families by the full names of their packages."""
+    _packages.extend(name for name in packages if name not in _packages)
+    for clear in _caches:
+        clear()
+
+
+def extend() -> bool:
+    """Import the `EXTENSIONS` that are installed; whether they brought families."""
+    before = len(_packages)
+    for name in EXTENSIONS:
+        if find_spec(name):
+            import_module(name)
+    return len(_packages) > before
 
 
 def modules(name: str) -> Iterator[ModuleType]:
     """Module `name`, such as ``contracts``, of every family that has it."""
-    found = (module(family, name) for family in FAMILIES)
+    found = (module(package, name) for package in _packages)
     yield from (one for one in found if one is not None)
 
 
-@cache
-def module(family: str, name: str) -> ModuleType | None:
-    """Module, or package, `name` of a family, if it has it."""
-    path = PACKAGE.joinpath(family, name)
-    if path.with_suffix(".py").exists() or path.joinpath("__init__.py").exists():
-        return import_module(f"leastaction.{family}.{name}")
-    return None
-
-
-def family_of(example: Mapping) -> str:
-    """Name of the family that `measures` an example; ValueError if there is none."""
-    for family in FAMILIES:
-        package = import_module(f"leastaction.{family}")
-        if hasattr(package, "measures") and package.measures(example):
-            return family
-    raise ValueError("no family measures what this example simulates")
+def module(package: str, name: str) -> ModuleType | None:
+    """Module, or package, `name` of a package, if it has it."""
+    full = f"{package}.{name}"
+    return import_module(full) if find_spec(full) else None
 
 
 def registered(name: str) -> dict[str, str]:
-    """Entries of the table `name`, such as ``SYSTEM``, of every family's package."""
-    packages = (import_module(f"leastaction.{family}") for family in FAMILIES)
-    found = (getattr(package, name, {}).items() for package in packages)
-    return {key: reference for entries in found for key, reference in entries}
+    """Entries of the table `name`, such as ``SYSTEM``, of every family's package.
+
+    They are references ``module:name``, from the package if they begin with a dot.
+    """
+    packages = map(import_module, _packages)
+    return {
+        key: resolve_name(reference, package.__name__)
+        for package in packages
+        for key, reference in getattr(package, name, {}).items()
+    }
 
 
-def tables() -> dict[str, str]:
-    """Function of every table, by its name, as ``family.module:name``."""
-    return registered("TABLES") | registered("TABLES_OF_ROLLOUTS")
-
-
-@cache
+@of_families
 def figures() -> dict[str, str]:
     """Module of every figure, by the name of the figure; no module is imported.
 
@@ -86,23 +105,14 @@ def figures() -> dict[str, str]:
     return found
 
 
-@cache
-def example_figures() -> dict[str, tuple[str, ...]]:
-    """By contract or kind of the data, the figures of an example."""
-    found = {}
-    for folder in modules("figures"):
-        found |= getattr(folder, "EXAMPLE", {})
-    return found
-
-
 def implementation(reference: str):
-    """Object, or method of a class, that ``family.module:name`` names, imported now.
+    """Object, or method of a class, that ``package.module:name`` names, imported now.
 
-    >>> implementation("core.sparse_regression:stlsq").__name__
+    >>> implementation("leastaction.core.sparse_regression:stlsq").__name__
     'stlsq'
     """
     module, _, name = reference.partition(":")
-    return attrgetter(name)(import_module(f"leastaction.{module}"))
+    return attrgetter(name)(import_module(module))
 
 
 def is_field(config: Mapping) -> bool:
@@ -133,7 +143,9 @@ def declared_units(config: Mapping) -> dict[str, str]:
 def system_reference(given: Mapping) -> str:
     """Module and class of systems that `given` names."""
     known = registered("SYSTEM").items()
-    return next((name for key, name in known if key in given), "core.system:System")
+    return next(
+        (name for key, name in known if key in given), "leastaction.core.system:System"
+    )
 
 
 def system_class(given: Mapping) -> type:

@@ -30,13 +30,14 @@ validate       ``(system, model, simulation, settings, library, *, example, seed
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import cache
+from importlib.util import resolve_name
 from typing import TYPE_CHECKING, Annotated, ClassVar, Union
 
-from pydantic import Field, WrapValidator
+from pydantic import Field, TypeAdapter
+from pydantic_core import core_schema
 
 from leastaction.core import families
-from leastaction.core.families import unknown
+from leastaction.core.families import of_families, unknown
 from leastaction.core.settings import (
     CoordinateSystem,
     Count,
@@ -49,16 +50,14 @@ from leastaction.core.settings import (
 if TYPE_CHECKING:
     from leastaction.core.recipe import Recipe
 
-PACKAGE = __name__.partition(".")[0]
-
 
 class Step(Settings):
     """One method of one stage, with its settings.
 
-    `run` is the function that does it, as ``family.module:name``; `reads` are contracts
-    that it accepts or, where these alone do not say it, `after` the methods of the
-    stage before; `makes` is the contract of what it makes; `uses` the parts of the
-    section `library` that reach it.
+    `run` is the function that does it, as ``package.module:name``, from the package of
+    the class if it begins with a dot; `reads` are contracts that it accepts or, where
+    these alone do not say it, `after` the methods of the stage before; `makes` is the
+    contract of what it makes; `uses` the parts of the section `library` that reach it.
     """
 
     stage: ClassVar[str]
@@ -67,6 +66,12 @@ class Step(Settings):
     after: ClassVar[tuple[str, ...]] = ()
     makes: ClassVar[str]
     uses: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options):
+        super().__pydantic_init_subclass__(**options)
+        if "run" in vars(cls):
+            cls.run = resolve_name(cls.run, cls.__module__.rpartition(".")[0])
 
     @classmethod
     def name(cls) -> str:
@@ -81,7 +86,7 @@ class Step(Settings):
     @classmethod
     def module(cls) -> str:
         """Module that does the work."""
-        return f"{PACKAGE}.{cls.run.partition(':')[0]}"
+        return cls.run.partition(":")[0]
 
     @classmethod
     def accepts(cls, before: type["Step"]) -> bool:
@@ -275,7 +280,7 @@ def part(mapping: Mapping, key: str) -> Mapping:
     return found if isinstance(found, Mapping) else {}
 
 
-@cache
+@of_families
 def declared(kind: type) -> tuple[type, ...]:
     """Classes of a kind that the families declare in their `recipes.py`."""
     return tuple(
@@ -288,21 +293,28 @@ def declared(kind: type) -> tuple[type, ...]:
     )
 
 
-@cache
+@of_families
 def system_sections() -> Mapping[str, type[Settings]]:
     """Kinds of the section `system`, by the key that only this kind has."""
     return {kind.key: kind for kind in (CoordinateSystem, *declared(System))}
 
 
-@cache
+@of_families
 def steps(stage: str) -> Mapping[str, type[Step]]:
     """Methods of a stage by name, those of all families."""
     methods = [m for m in declared(Step) if m.stage == stage]
     return {m.name(): m for m in methods if "method" in m.model_fields}
 
 
+@of_families
+def _any_step(stage: str) -> TypeAdapter:
+    kinds = tuple(steps(stage).values())
+    kind = Union[kinds]  # noqa: UP007
+    return TypeAdapter(Annotated[kind, Field(discriminator="method")])
+
+
 class AnyOf:
-    """Type of a step of any method of a stage; its families are imported when used.
+    """Type of a step of any method of a stage that some family has when it is used.
 
     An instance of a class of your own is taken as it is.
     """
@@ -311,17 +323,17 @@ class AnyOf:
         self.stage = stage
 
     def __get_pydantic_core_schema__(self, source, handler):
-        def own(value, validate):
-            return value if isinstance(value, source) else validate(value)
+        def chosen(value):
+            if isinstance(value, source):
+                return value
+            if isinstance(value, Mapping) and "method" in value:
+                known_steps(self.stage, value["method"])
+            return _any_step(self.stage).validate_python(value)
 
-        kinds = tuple(steps(self.stage).values())
-        return handler.generate_schema(
-            Annotated[
-                Union[kinds],  # noqa: UP007
-                Field(discriminator="method"),
-                WrapValidator(own),
-            ]
-        )
+        return core_schema.no_info_plain_validator_function(chosen)
+
+    def __get_pydantic_json_schema__(self, schema, handler):
+        return handler(_any_step(self.stage).core_schema)
 
 
 def step(stage: str, settings: Mapping) -> Step:
@@ -329,11 +341,20 @@ def step(stage: str, settings: Mapping) -> Step:
     return method_of(stage, settings)(**settings)
 
 
+def known_steps(stage: str, name) -> Mapping[str, type[Step]]:
+    """As :func:`steps`; of other packages, too, if none of these has this `name`."""
+    if name not in steps(stage):
+        families.extend()
+    return steps(stage)
+
+
 def method_of(stage: str, settings: Mapping) -> type[Step]:
     """Class of the method of a stage that `settings` name; ValueError if none is."""
-    known, name = steps(stage), settings.get("method")
+    name = settings.get("method")
     if name is None:
-        raise ValueError(f"{stage}: method is missing; give one of {', '.join(known)}")
+        known = ", ".join(steps(stage))
+        raise ValueError(f"{stage}: method is missing; give one of {known}")
+    known = known_steps(stage, name)
     if name not in known:
         raise ValueError(unknown(f"{stage} method", name, known))
     return known[name]
@@ -341,6 +362,8 @@ def method_of(stage: str, settings: Mapping) -> type[Step]:
 
 def rollout(kind: str) -> type[Rollout]:
     """How models, or observations, of a contract are rolled out."""
+    if kind not in _rollouts():
+        families.extend()
     return _rollouts()[kind]
 
 
@@ -349,6 +372,6 @@ def kind_of_rollout(model: str, observations: str) -> str:
     return model if model in _rollouts() else observations
 
 
-@cache
+@of_families
 def _rollouts() -> Mapping[str, type[Rollout]]:
     return {kind: value for value in declared(Rollout) for kind in value.reads}

@@ -350,7 +350,7 @@ def recommended_settings(kind: str) -> dict:
 
     ValueError if there is no such kind of data.
     """
-    tables = (module.RECOMMENDED for module in families.modules("recipes"))
+    tables = _of_recipes("RECOMMENDED", {})
     known = {kind: steps for table in tables for kind, steps in table.items()}
     if kind not in known:
         raise ValueError(unknown("kind of data", kind, known))
@@ -366,9 +366,48 @@ def kind_of_data(example: Mapping) -> str:
 
     The last family that claims it has it; randomly excited coordinates are left over.
     """
-    modules = list(families.modules("recipes"))
-    claims = (module.kind_of_data(example) for module in reversed(modules))
-    return next(kind for kind in claims if kind)
+    known = reversed(_of_recipes("kind_of_data", lambda example: None))
+    return next(kind for kind in (of(example) for of in known) if kind)
+
+
+def _of_recipes(name: str, default) -> list:
+    """What `name` is in each module of recipes."""
+    return [getattr(m, name, default) for m in families.modules("recipes")]
+
+
+def with_recommended_methods(example: Mapping) -> dict:
+    """`example` with the recommended method where none is named."""
+    if not isinstance(example, Mapping):
+        return example
+    given = example.get("estimators")
+    if not given or not isinstance(given, Mapping):
+        return dict(example)
+    usual = recommended_settings(kind_of_data(example))
+    return {
+        **example,
+        "estimators": {
+            name: _completed(recipe, usual) if isinstance(recipe, Mapping) else recipe
+            for name, recipe in given.items()
+        },
+    }
+
+
+def _completed(recipe: Mapping, usual: Mapping) -> dict:
+    """A recipe, or a part of one, with the methods of `usual` that it does not name.
+
+    What stands beside a method in `usual` goes with that method alone.
+    """
+    filled = dict(recipe)
+    for key, value in usual.items():
+        if not isinstance(value, Mapping):
+            filled.setdefault(key, value)
+    if filled.get("method") != usual.get("method"):
+        return filled
+    for key, value in usual.items():
+        given = {} if filled.get(key) is None else filled[key]
+        if isinstance(value, Mapping) and isinstance(given, Mapping):
+            filled[key] = _completed(given, value)
+    return filled
 
 
 def raised(where: str, check: Callable) -> Iterator[str]:

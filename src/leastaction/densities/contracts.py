@@ -27,17 +27,6 @@ STATE_MOMENTS = variables(
     """,
     finite=("moment", "duration"),
 )
-DENSITY_STENCIL = variables(
-    """
-    replicate batch q_bin qdot_bin:
-        density [1/(q qdot)] probability density
-    q_bin q_bin_other:
-        difference_q [1/q] central difference
-    qdot_bin qdot_bin_other:
-        difference_qdot [1/q] central difference
-    """,
-    finite=("density",),
-)
 DENSITY_TESTS = variables(
     """
     replicate batch q_bin qdot_bin:
@@ -89,6 +78,7 @@ STATIONARY_RESIDUAL = variables(
     """,
     finite=("gram",),
 )
+
 GENERATOR_MOMENTS = variables(
     """
     replicate batch test_function equation_term:
@@ -104,31 +94,10 @@ GENERATOR_MOMENTS = variables(
     """,
     finite=("moment", "noise_gram", "velocity_square"),
 )
-DENSITY_ROLLOUT = variables(
-    """
-    replicate dof q_bin qdot_bin:
-        density_true [1/(q qdot)] stationary density
-        density_estimate [1/(q qdot)] stationary density
-    replicate bump_q bump_qdot:
-        residual_score [1] residual of the model's equation for the true density, \
-over its standard error
-    replicate state:
-        std_true [unit of the state] standard deviation
-        std_estimate [unit of the state] standard deviation
-    replicate dof:
-        total_variation [1] total variation distance of the densities
-    state bin:
-        cell_centre [unit of the state] centre of the cell
-    """,
-    finite=("density_true", "std_true"),
-)
 
 CONTRACTS = {
     "histogram": Contract("simulate with method gill_histogram", HISTOGRAM),
     "state_moments": Contract("simulate with method gill_moments", STATE_MOMENTS),
-    "density_stencil": Contract(
-        "differentiate with method central_stencil", DENSITY_STENCIL
-    ),
     "density_tests": Contract(
         "differentiate with method bump_functions", DENSITY_TESTS
     ),
@@ -142,7 +111,6 @@ CONTRACTS = {
         "assemble with method weak_fokker_planck or moment_fokker_planck",
         GENERATOR_MOMENTS | OF_TERMS,
     ),
-    "density_rollout": Contract("validate", DENSITY_ROLLOUT),
 }
 
 CELLS = ("q_bin", "qdot_bin")

@@ -35,7 +35,6 @@ from leastaction.core.method import (
     Differentiate,
     Ensemble,
     Identify,
-    Rollout,
     part,
 )
 from leastaction.core.settings import (
@@ -82,7 +81,7 @@ class Histogram(Settings):
 class GillHistogram(StationaryPath):
     """A long path by the Runge–Kutta–Gill scheme, streamed into a histogram."""
 
-    run = "densities.stationary_samples:histogram"
+    run = ".stationary_samples:histogram"
     makes = "histogram"
 
     method: Literal["gill_histogram"] = "gill_histogram"
@@ -105,7 +104,7 @@ class StateMoments(Settings):
 class GillMoments(StationaryPath):
     """A long path by the Runge–Kutta–Gill scheme, streamed into moments."""
 
-    run = "densities.stationary_samples:moments"
+    run = ".stationary_samples:moments"
     makes = "state_moments"
 
     method: Literal["gill_moments"] = "gill_moments"
@@ -115,21 +114,10 @@ class GillMoments(StationaryPath):
     )
 
 
-class CentralStencil(Differentiate):
-    """The density from a histogram, and central differences that act on it."""
-
-    run = "densities.fokker_planck_residual:central_stencil"
-    reads = ("histogram",)
-    makes = "density_stencil"
-
-    method: Literal["central_stencil"] = "central_stencil"
-    bins: Bins = BINS
-
-
 class BumpFunctions(Differentiate):
     """Compact test functions on a histogram, corrected for the size of its cells."""
 
-    run = "densities.weak_fokker_planck:bump_functions"
+    run = ".weak_fokker_planck:bump_functions"
     reads = ("histogram",)
     makes = "density_tests"
 
@@ -144,7 +132,7 @@ class BumpFunctions(Differentiate):
 class MonomialFunctions(Differentiate):
     """Monomials of the state as test functions, for data that are moments."""
 
-    run = "densities.weak_fokker_planck:monomial_functions"
+    run = ".weak_fokker_planck:monomial_functions"
     reads = ("state_moments",)
     makes = "monomial_tests"
 
@@ -152,21 +140,10 @@ class MonomialFunctions(Differentiate):
     degree: Integer = Field(4, ge=2, description="Total degree of the test functions.")
 
 
-class StationaryResidual(Assemble):
-    """Residual of the stationary Fokker–Planck equation by finite differences."""
-
-    run = "densities.fokker_planck_residual:stationary_residual"
-    reads = ("density_stencil",)
-    makes = "stationary_residual"
-    uses = EVERY_PART
-
-    method: Literal["stationary_residual"] = "stationary_residual"
-
-
 class WeakFokkerPlanck(Assemble):
     """Weak form of the Fokker–Planck equation with compact test functions."""
 
-    run = "densities.weak_fokker_planck:weak_fokker_planck"
+    run = ".weak_fokker_planck:weak_fokker_planck"
     reads = ("density_tests",)
     makes = "generator_moments"
     uses = EVERY_PART
@@ -177,7 +154,7 @@ class WeakFokkerPlanck(Assemble):
 class MomentFokkerPlanck(Assemble):
     """Weak form of the Fokker–Planck equation with monomials over samples."""
 
-    run = "densities.weak_fokker_planck:moment_fokker_planck"
+    run = ".weak_fokker_planck:moment_fokker_planck"
     reads = ("monomial_tests",)
     makes = "generator_moments"
     uses = EVERY_PART
@@ -208,35 +185,10 @@ class WithVolatility(Identify):
     )
 
 
-class ResidualLeastSquares(WithVolatility):
-    """Least squares of the Fokker–Planck residual of a measured density."""
-
-    run = "densities.fokker_planck_residual:residual_least_squares"
-    reads = ("stationary_residual",)
-
-    method: Literal["residual_least_squares"] = "residual_least_squares"
-    minimiser: Literal["closed_form", "nelder_mead"] = Field(
-        "closed_form",
-        description="The objective is quadratic; nelder_mead is for comparison.",
-    )
-    batches: Count | None = Field(
-        None, description="First batches of the record that count; null, all of them."
-    )
-
-
-class SplitSampleResidual(WithVolatility):
-    """Fokker–Planck residual, independent histograms as mutual instruments."""
-
-    run = "densities.fokker_planck_residual:split_sample_residual"
-    reads = ("stationary_residual",)
-
-    method: Literal["split_sample_residual"] = "split_sample_residual"
-
-
 class ItoGmm(WithVolatility):
     """Moments of the stationary generator, continuous-updating GMM."""
 
-    run = "densities.ito_gmm:identify"
+    run = ".ito_gmm:identify"
     reads = ("generator_moments",)
 
     method: Literal["ito_gmm"] = "ito_gmm"
@@ -250,20 +202,10 @@ class ItoGmm(WithVolatility):
     )
 
 
-class DensityRollout(Rollout):
-    """Densities and level sets of truth and model."""
-
-    run = "densities.density_rollout:validate"
-    reads = ("histogram", "state_moments")
-    makes = "density_rollout"
-
-
 RECOMMENDED = {
     "density": (BumpFunctions, WeakFokkerPlanck, ItoGmm),
     "density moments": (MonomialFunctions, MomentFokkerPlanck, ItoGmm),
 }
-# The recipe of the paper.
-PUBLISHED = {"density": (CentralStencil, StationaryResidual, ResidualLeastSquares)}
 
 
 def kind_of_data(example: Mapping) -> str | None:

@@ -250,6 +250,8 @@ def _without_scale(
     meaning = "coefficient over that of the first squared volatility"
     arrays["ratio_estimate"] = (("equation_term",), ratio, "mixed", meaning)
     arrays["ratio_std"] = (("equation_term",), std, "mixed", "its standard error")
+    names = np.array(labels, dtype=object)
+    arrays["ratio_name"] = (("equation_term",), names, "1", "what it is of")
     return fixed, reason, arrays
 
 

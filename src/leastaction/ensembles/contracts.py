@@ -1,6 +1,5 @@
 """Datasets of a few degrees of freedom, before the model."""
 
-from leastaction.core.comparison import comparison_contract
 from leastaction.core.contracts import Contract, variables
 
 OBSERVED = """
@@ -33,7 +32,6 @@ OF_OUTPUTS = """
     """
 
 CONTRACTS = {
-    "rollout": comparison_contract("state", "unit of the state", "unit of L"),
     "observations": Contract(
         "simulate",
         variables(
@@ -71,17 +69,6 @@ CONTRACTS = {
             optional=("input", "start_time", "held_out"),
         ),
         swept=False,
-    ),
-    "ensemble_derivatives": Contract(
-        "differentiate with method central_difference",
-        variables(
-            """
-            replicate dof time term:
-                momentum_rate [mixed] d/dt of the ensemble mean of dD/dqdot
-                generalised_force [mixed] ensemble mean of dD/dq
-            """,
-            finite=("momentum_rate", "generalised_force"),
-        ),
     ),
     "realised_variation": Contract(
         "differentiate with method realised_variation",
@@ -130,24 +117,6 @@ CONTRACTS = {
             + OF_OUTPUTS,
             finite=("start_coefficient",),
             may_be_empty=("dissipation_status", "dissipation_equivalent"),
-        ),
-    ),
-    "regression": Contract(
-        "assemble with method ensemble_mean",
-        variables(
-            """
-            replicate dof equation term:
-                theta [mixed] Euler-Lagrange library
-            replicate dof equation:
-                target [mixed] minus the reference column
-            term:
-                used [1] whether the regression may use the term
-                status [1] what algebra says about the term
-                equivalent [1] equivalent of a removed candidate
-                given [mixed] coefficient given by the reference
-            """,
-            finite=("theta", "target"),
-            optional=("used", "equivalent"),
         ),
     ),
     "moments": Contract(

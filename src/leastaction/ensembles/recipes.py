@@ -19,11 +19,7 @@ Examples
 >>> model.score(truth).exact, model.support
 (True, ['xdot**2', 'x**2'])
 
-The paper's recipe takes thresholds by hand:
-
->>> recipe = la.recipes.ensembles.published(threshold=10, volatility={"threshold": 0.1})
->>> recipe.identify.name()
-'stlsq'
+The paper's recipe is one of :mod:`leastaction_papers.recipes`.
 """
 
 from collections.abc import Mapping
@@ -33,11 +29,11 @@ from pydantic import Field
 
 from leastaction.core import families
 from leastaction.core.method import (
+    AnyOf,
     Assemble,
     Differentiate,
     Ensemble,
     Identify,
-    Rollout,
     Volatility,
     part,
 )
@@ -86,7 +82,7 @@ class Sensor(Settings):
 class StrongTaylor(Ensemble):
     """Order 1.5 strong Taylor scheme for a second-order stochastic system."""
 
-    run = "ensembles.strong_taylor:simulate"
+    run = ".strong_taylor:simulate"
     makes = "observations"
 
     method: Literal["strong_taylor"] = "strong_taylor"
@@ -105,7 +101,7 @@ class StrongTaylor(Ensemble):
         made = super().__call__(system, **key, replicate=replicate, units=units)
         if self.sensor is None:
             return made
-        measure = families.implementation("ensembles.strong_taylor:measure")
+        measure = families.implementation(".strong_taylor:measure")
         return measure(made, self.sensor.plain(), **key)
 
     def contract(self) -> str:
@@ -118,7 +114,7 @@ class StrongTaylor(Ensemble):
 class RealisedVariation(Differentiate):
     """Realised covariation of the velocities, free of any model."""
 
-    run = "ensembles.realised_variation:differentiate"
+    run = ".realised_variation:differentiate"
     reads = ("observations",)
     makes = "realised_variation"
     uses = ("volatility",)
@@ -126,26 +122,10 @@ class RealisedVariation(Differentiate):
     method: Literal["realised_variation"] = "realised_variation"
 
 
-class CentralDifference(Differentiate):
-    """Central difference of the ensemble mean of the momenta ∂D/∂q̇."""
-
-    run = "ensembles.ensemble_mean:differentiate"
-    reads = ("observations",)
-    makes = "ensemble_derivatives"
-    uses = ("reference", "inertia", "lagrangian")
-
-    method: Literal["central_difference"] = "central_difference"
-    ends: Flag = Field(
-        False,
-        description="Keep the first and the last sample, with one-sided differences of "
-        "second order, as the released code does; the paper has interior samples only.",
-    )
-
-
 class StochasticSubspace(Differentiate):
     """Modes of the outputs, and noise of the sensors, by stochastic realisation."""
 
-    run = "ensembles.stochastic_subspace:differentiate"
+    run = ".stochastic_subspace:differentiate"
     reads = (
         *("observations", "displacements", "accelerations"),
         *("measurements", "sensor_readings"),
@@ -158,7 +138,7 @@ class StochasticSubspace(Differentiate):
 class ModalStart(Assemble):
     """Candidates, and coefficients of a linear system with the modes of the outputs."""
 
-    run = "ensembles.modal_start:assemble"
+    run = ".modal_start:assemble"
     reads = ("output_modes",)
     makes = "state_space"
     uses = ("reference", "inertia", "lagrangian", "dissipation", "calculus")
@@ -170,7 +150,7 @@ class ModalStart(Assemble):
 class MartingaleMoments(Assemble):
     """Martingale moments of the stochastic Euler–Lagrange equation."""
 
-    run = "ensembles.martingale_moments:assemble"
+    run = ".martingale_moments:assemble"
     reads = ("realised_variation",)
     makes = "moments"
     uses = ("reference", "inertia", "lagrangian", "dissipation", "calculus")
@@ -188,26 +168,10 @@ class MartingaleMoments(Assemble):
     )
 
 
-class EnsembleMean(Assemble):
-    """Ensemble-mean Euler–Lagrange library (Tripura et al., eqs. 14–16)."""
-
-    run = "ensembles.ensemble_mean:assemble"
-    ignores_dissipation = True
-    reads = ("ensemble_derivatives",)
-    makes = "regression"
-    uses = ("reference", "inertia", "lagrangian")
-
-    method: Literal["ensemble_mean"] = "ensemble_mean"
-    remove_null_candidates: Flag = Field(
-        False,
-        description="Leave out what algebra shows to be null; the paper does not.",
-    )
-
-
 class SquaredIncrements(Volatility):
     """Volatility from squared increments, sample by sample."""
 
-    run = "ensembles.squared_increments:identify"
+    run = ".squared_increments:identify"
     after = ("moment_gmm",)
 
     method: Literal["squared_increments"] = "squared_increments"
@@ -216,40 +180,13 @@ class SquaredIncrements(Volatility):
     )
 
 
-class MeanSquareResidual(Volatility):
-    """Volatility from the mean square residual (Tripura et al., eqs. 20–22)."""
-
-    run = "ensembles.ensemble_mean:mean_square_residual"
-    after = ("stlsq", "moment_gmm")
-
-    method: Literal["mean_square_residual"] = "mean_square_residual"
-    threshold: Share = Field(
-        description="Smallest coefficient of the squared volatility kept."
-    )
-
-
-class MeanSquareLagrangian(Volatility):
-    """Volatility from the mean square of the Lagrangian, as in the released code."""
-
-    run = "ensembles.ensemble_mean:mean_square_lagrangian"
-    after = ("stlsq",)
-
-    method: Literal["mean_square_lagrangian"] = "mean_square_lagrangian"
-    threshold: Share = Field(
-        description="Smallest coefficient of the mean square kept."
-    )
-
-
-AnyVolatility = Annotated[
-    SquaredIncrements | MeanSquareResidual | MeanSquareLagrangian,
-    Field(discriminator="method"),
-]
+AnyVolatility = Annotated[Volatility, AnyOf("volatility")]
 
 
 class MomentGmm(Identify):
     """Generalised method of moments with best-subset selection."""
 
-    run = "ensembles.moment_gmm:identify"
+    run = ".moment_gmm:identify"
     reads = ("moments",)
 
     method: Literal["moment_gmm"] = "moment_gmm"
@@ -262,7 +199,7 @@ class MomentGmm(Identify):
 class InnovationsLikelihood(Identify):
     """Maximum likelihood of a state-space model, terms by score and Wald tests."""
 
-    run = "ensembles.innovations_estimate:identify"
+    run = ".innovations_estimate:identify"
     reads = ("state_space",)
     returns_to_samples = True
     finds_volatility = True
@@ -291,42 +228,10 @@ class InnovationsLikelihood(Identify):
     )
 
 
-class Stlsq(Identify):
-    """Sequential thresholded least squares (Tripura et al., Algorithm 3)."""
-
-    run = "ensembles.ensemble_mean:identify"
-    reads = ("regression",)
-
-    method: Literal["stlsq"] = "stlsq"
-    threshold: Share = Field(
-        description="Smallest coefficient kept, relative to that of qdot^2."
-    )
-    rcond: Share | None = absent(
-        "Singular values below this share of the largest count as zero; if absent, "
-        "below machine epsilon times the number of samples."
-    )
-    shared: Literal["mean", "first"] = Field(
-        "mean",
-        description="Coefficient of a candidate that several equations contain: the "
-        "mean of theirs, or that of the first that keeps it, as in the released code.",
-    )
-    volatility: AnyVolatility
-
-
-class EnsembleRollout(Rollout):
-    """Truth and model on common random numbers: means, spread, energies."""
-
-    run = "ensembles.rollout:validate"
-    reads = ("observations",)
-    makes = "rollout"
-
-
 RECOMMENDED = {
     "states": (RealisedVariation, MartingaleMoments, MomentGmm, SquaredIncrements),
     "shaken measurements": (StochasticSubspace, ModalStart, InnovationsLikelihood),
 }
-# The recipe of the paper.
-PUBLISHED = {"states": (CentralDifference, EnsembleMean, Stlsq, MeanSquareResidual)}
 
 
 def kind_of_data(example: Mapping) -> str:

@@ -38,11 +38,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from leastaction.core.method import (
+    AnyOf,
     Assemble,
     Differentiate,
     Ensemble,
     Identify,
-    Rollout,
     Volatility,
     part,
 )
@@ -55,7 +55,6 @@ from leastaction.core.settings import (
     Positive,
     SensorNoises,
     Settings,
-    Share,
     System,
     Text,
 )
@@ -115,7 +114,7 @@ class FieldEnsemble(Ensemble):
 class Modal(FieldEnsemble):
     """Exact simulation of a linear field in its modes."""
 
-    run = "fields.schemes:modal"
+    run = ".schemes:modal"
 
     method: Literal["modal"] = "modal"
 
@@ -123,7 +122,7 @@ class Modal(FieldEnsemble):
 class Leapfrog(FieldEnsemble):
     """Leapfrog for a field with additive noise: Störmer–Verlet, kicked by the noise."""
 
-    run = "fields.schemes:leapfrog"
+    run = ".schemes:leapfrog"
 
     method: Literal["leapfrog"] = "leapfrog"
 
@@ -131,23 +130,15 @@ class Leapfrog(FieldEnsemble):
 class Newmark(FieldEnsemble):
     """Newmark's method with constant average acceleration (β = ¼, γ = ½)."""
 
-    run = "fields.schemes:newmark"
+    run = ".schemes:newmark"
 
     method: Literal["newmark"] = "newmark"
-
-
-class NewmarkHermite(FieldEnsemble):
-    """Newmark's method for a beam of cubic Hermite elements (the released code)."""
-
-    run = "fields.hermite:newmark"
-
-    method: Literal["newmark_hermite"] = "newmark_hermite"
 
 
 class Spectral(FieldEnsemble):
     """Motion on a periodic line without a random force, spectral in space."""
 
-    run = "fields.spectral:simulate"
+    run = ".spectral:simulate"
     makes = "recordings"
 
     method: Literal["spectral"] = "spectral"
@@ -166,7 +157,7 @@ class Spectral(FieldEnsemble):
 class ModalProjection(Differentiate):
     """Test functions in space, and how fast the field moves along each of them."""
 
-    run = "fields.modal_moments:differentiate"
+    run = ".modal_moments:differentiate"
     reads = ("field_observations",)
     makes = "modal_basis"
     uses = ("reference", "lagrangian")
@@ -188,26 +179,10 @@ class ModalProjection(Differentiate):
     )
 
 
-class NodalCentralDifference(Differentiate):
-    """Central difference of the ensemble mean at every node of a field."""
-
-    run = "fields.nodal:differentiate"
-    reads = ("field_observations",)
-    makes = "nodal_derivatives"
-    uses = ("reference", "lagrangian")
-
-    method: Literal["nodal_central_difference"] = "nodal_central_difference"
-    velocities: Literal["measured", "differences"] = Field(
-        "measured",
-        description="differences: velocities are central differences of the "
-        "displacements, as in the released code.",
-    )
-
-
 class ModalMoments(Assemble):
     """Moments of a field from displacements alone, whatever time scheme made them."""
 
-    run = "fields.modal_moments:assemble"
+    run = ".modal_moments:assemble"
     reads = ("modal_basis",)
     makes = "modal_moments"
     uses = ("reference", "lagrangian")
@@ -218,21 +193,10 @@ class ModalMoments(Assemble):
     )
 
 
-class NodalEnsembleMean(Assemble):
-    """Ensemble-mean Euler–Lagrange library of every node of a field."""
-
-    run = "fields.nodal:assemble"
-    reads = ("nodal_derivatives",)
-    makes = "nodal_regression"
-    uses = ("reference", "lagrangian")
-
-    method: Literal["nodal_ensemble_mean"] = "nodal_ensemble_mean"
-
-
 class ModalLongRunVariance(Volatility):
     """Volatility of a field from the long-run variance of modal second differences."""
 
-    run = "fields.modal_gmm:volatility"
+    run = ".modal_gmm:volatility"
     after = ("modal_gmm",)
 
     method: Literal["modal_long_run_variance"] = "modal_long_run_variance"
@@ -244,27 +208,13 @@ class ModalLongRunVariance(Volatility):
     )
 
 
-class NodalMeanSquareResidual(Volatility):
-    """Volatility from the mean square residual at the nodes of a field (eqs. 20–22)."""
-
-    run = "fields.nodal:volatility"
-    after = ("nodal_stlsq",)
-
-    method: Literal["nodal_mean_square_residual"] = "nodal_mean_square_residual"
-    threshold: Share = Field(
-        description="Smallest coefficient of the squared volatility kept."
-    )
-
-
-AnyVolatility = Annotated[
-    ModalLongRunVariance | NodalMeanSquareResidual, Field(discriminator="method")
-]
+AnyVolatility = Annotated[Volatility, AnyOf("volatility")]
 
 
 class ModalGmm(Identify):
     """Generalised method of moments for fields, whatever time scheme made the data."""
 
-    run = "fields.modal_gmm:identify"
+    run = ".modal_gmm:identify"
     reads = ("modal_moments",)
 
     method: Literal["modal_gmm"] = "modal_gmm"
@@ -279,38 +229,8 @@ class ModalGmm(Identify):
     volatility: AnyVolatility = Field(default_factory=ModalLongRunVariance)
 
 
-class NodalStlsq(Identify):
-    """Sequential thresholded least squares, node by node (Tripura et al.)."""
-
-    run = "fields.nodal:identify"
-    reads = ("nodal_regression",)
-
-    method: Literal["nodal_stlsq"] = "nodal_stlsq"
-    threshold: Share = Field(
-        description="Smallest coefficient kept, relative to that of u_t^2."
-    )
-    volatility: AnyVolatility
-
-
-class FieldRollout(Rollout):
-    """Truth and model of a field on common random numbers."""
-
-    run = "fields.rollout:validate"
-    reads = ("field_observations",)
-    makes = "field_rollout"
-
-
 RECOMMENDED = {
     "field": (ModalProjection, ModalMoments, ModalGmm, ModalLongRunVariance),
-}
-# The recipe of the paper.
-PUBLISHED = {
-    "field": (
-        NodalCentralDifference,
-        NodalEnsembleMean,
-        NodalStlsq,
-        NodalMeanSquareResidual,
-    ),
 }
 
 

@@ -93,84 +93,6 @@ BLOCKS = variables(
     """,
     may_be_empty=("multiplier",),
 )
-ERRORS = variables(
-    """
-    replicate fit row:
-        transformed_rmse [SI] error of (J - R) z on the test samples, rms
-    replicate fit effort:
-        effort_rmse [SI] error of z on the test samples, rms
-    replicate fit row:
-        transformed_residual [SI] difference of (J - R) z and the test data, rms
-    replicate fit effort:
-        effort_residual [SI] the same of z, through the inverse of J - R
-    replicate fit row:
-        coverage [1] share of test samples inside the 95 % band of (J - R) z
-        band [SI] posterior standard deviation of (J - R) z, rms
-        target_rmse [SI] error of the training targets, rms
-    """,
-    UNITS,
-)
-SHOWN = variables(
-    """
-    replicate fit:
-        asymmetry [1] antisymmetric over symmetric part of d(E'z)/dx, rms
-        gradient_defect [1] largest difference of H and the integral of E'z, J
-        regularity [1] least singular value of the Jacobian of the algebraic rows
-    replicate:
-        regularity_true [1] least singular value of the Jacobian of the algebraic \
-rows, truth
-    replicate time effort:
-        effort_true [SI] true efforts at the recorded states
-    replicate pool_shown time effort:
-        effort_estimate [SI] identified efforts
-        effort_std [SI] posterior standard deviation
-    replicate pool_shown sample_shown:
-        training_sample [1] training samples of the fits shown
-    """,
-    UNITS,
-    finite=("effort_true",),
-)
-MOTION = variables(
-    """
-    replicate scenario time_forward state:
-        x_true [SI x] true states
-        x_estimate [SI x] states of the model
-    replicate scenario time_forward:
-        hamiltonian_true [J] true H along the truth
-        hamiltonian_estimate [J] identified H along the model, from the first true \
-value on
-    replicate scenario state:
-        forward_error [SI x] error of the motion at the finest step, rms
-    replicate scenario:
-        constraint_drift [SI units] largest |g| of the motion
-    replicate scenario step:
-        balance_residual [J] largest residual of the energy balance
-    replicate scenario:
-        balance_order [1] order of the residual between the two finest steps
-    replicate scenario step:
-        violations [1] steps that break the dissipation inequality
-    replicate scenario:
-        failure [1] why there is no motion; empty if there is
-    """,
-    UNITS,
-)
-COUPLED_MOTION = """
-    replicate time_coupled state_coupled:
-        coupled_true [SI x] states of the coupled truth
-        coupled_estimate [SI x] states of the coupled model
-    replicate state_coupled:
-        coupled_error [SI x] error of the coupled motion, rms
-    replicate step_coupled:
-        coupled_residual [J] largest residual of the energy balance
-    replicate:
-        coupled_order [1] order of that residual, finest steps
-    replicate step_coupled:
-        coupled_violations [1] steps that break the inequality
-    replicate:
-        coupled_failure [1] why there is no motion; empty if there is
-"""
-# Only where the identified system is coupled to a known one.
-COUPLED = variables(COUPLED_MOTION, UNITS, optional=variables(COUPLED_MOTION))
 
 # Driven motions, and what is found of J, R, B and H.
 DRIVEN = variables(
@@ -241,34 +163,6 @@ freedom
     """,
     UNITS,
 )
-STRUCTURE_ROLLOUT = variables(
-    """
-    replicate row effort:
-        structure_true [SI] J
-        dissipation_true [SI] R; NaN if it depends on the states
-    replicate row port:
-        port_true [SI] B
-    replicate term:
-        coefficient_true [SI] coefficient of H; NaN if candidates cannot say it
-    replicate matrix:
-        matrix_error [1] norm of the error over that of the truth
-    replicate:
-        right [1] whether exactly the true entries were found
-        covered [1] true entries in their 95 % intervals, if all were found
-        intervals [1] intervals that there are
-        refused [1] whether J, R and H are not told
-        energy_error [1] rms of the true energy's imbalance along the drift, over that \
-of the dissipation
-        energy_created [1] share of states at which the drift gains true energy
-        own_energy_created [1] share of states at which it gains energy of the model
-    replicate scenario:
-        run_error [1] error of free runs over the standard deviation of each state, rms
-    replicate scenario time_forward state:
-        x_true [SI] true states of the first run
-        x_estimate [SI] states of the model
-    """,
-    UNITS,
-)
 
 CONTRACTS = {
     "port_recordings": Contract(
@@ -283,12 +177,12 @@ CONTRACTS = {
     "effort_process": Contract(
         "identify with method multi_task_process or independent_processes",
         TRAINING | HYPERPARAMETERS,
-        model="ports.model:PortModel",
+        model="leastaction.ports.model:PortModel",
     ),
     "effort_gradient": Contract(
         "identify with method hamiltonian_gradient",
         TRAINING | BLOCKS,
-        model="ports.model:PortModel",
+        model="leastaction.ports.model:PortModel",
     ),
     "port_motions": Contract(
         "simulate with method driven_motions", DRIVEN, swept=False
@@ -298,12 +192,7 @@ CONTRACTS = {
     "port_structure": Contract(
         "identify with method port_structure or port_regression",
         STRUCTURE,
-        model="ports.model:StructureModel",
-    ),
-    "structure_rollout": Contract("validate", STRUCTURE_ROLLOUT),
-    "port_rollout": Contract(
-        "validate",
-        ERRORS | SHOWN | MOTION | COUPLED | SCHEME,
+        model="leastaction.ports.model:StructureModel",
     ),
 }
 # Factor of accuracy that is worth the structure.

@@ -3,7 +3,7 @@
 Zaspel and Günther (2024), sections 3.3, 4.2 and 4.5. E ẋ is exact ("if needed, the
 derivative data can be obtained" from the right-hand side at the recorded states), or
 recorded with the noise of a sensor, or it is a finite difference of the recorded
-states; :mod:`leastaction.ports.gaussian_process` has the third way.
+states; the third way is that of the paper.
 
 Paper: does not say which differences. Central ones of second order give its errors; a
 forward difference of an explicit Euler path *is* the right-hand side (docs/errata.md).

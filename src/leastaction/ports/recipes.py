@@ -45,7 +45,6 @@ from leastaction.core.method import (
     Assemble,
     Differentiate,
     Identify,
-    Rollout,
     Simulate,
     part,
 )
@@ -54,7 +53,6 @@ from leastaction.core.settings import (
     Count,
     Expression,
     Flag,
-    InitialState,
     Integer,
     Names,
     Number,
@@ -75,10 +73,6 @@ PortInput = Annotated[
 PortMatrix = Annotated[
     list[list[Expression]],
     Field(min_length=1, description="Numbers or expressions in parameters."),
-]
-FallingSteps = Annotated[
-    list[Positive],
-    Field(min_length=2, description="Time steps, s, each a multiple of the last."),
 ]
 
 
@@ -140,7 +134,7 @@ class Training(Settings):
 class MinimalCoordinates(Simulate):
     """Paths of a port-Hamiltonian system, integrated in minimal coordinates."""
 
-    run = "ports.minimal_coordinates:simulate"
+    run = ".minimal_coordinates:simulate"
     makes = "port_recordings"
     simulates = "a port-Hamiltonian system"
 
@@ -176,7 +170,7 @@ class Flow(Differentiate):
 class ExactFlow(Flow):
     """E ẋ as recorded: exact, or with the noise of a sensor."""
 
-    run = "ports.effort_data:exact_flow"
+    run = ".effort_data:exact_flow"
 
     method: Literal["exact_flow"] = "exact_flow"
 
@@ -184,7 +178,7 @@ class ExactFlow(Flow):
 class FiniteDifference(Flow):
     """E ẋ by finite differences of the recorded states."""
 
-    run = "ports.effort_data:finite_difference"
+    run = ".effort_data:finite_difference"
 
     method: Literal["finite_difference"] = "finite_difference"
     stencil: Literal["forward", "central_2", "central_4"] = Field(
@@ -192,28 +186,10 @@ class FiniteDifference(Flow):
     )
 
 
-class GaussianProcess(Flow):
-    """E ẋ by derivatives of Gaussian processes in time."""
-
-    run = "ports.gaussian_process:differentiate"
-
-    method: Literal["gaussian_process"] = "gaussian_process"
-    samples: Literal["all", "training"] = Field(
-        "all", description="Samples that the derivative is learned from."
-    )
-    # Paper: prints no bound; this one is the default of the software that it names.
-    least_noise: Number = Field(
-        1e-4,
-        ge=0,
-        description="Least variance of the noise, in squared units of the state; it "
-        "smooths a slow motion by more than the error of its time discretisation.",
-    )
-
-
 class EffortTargets(Assemble):
     """Inputs x and targets y = E ẋ − B u = (J − R) z(x) of the efforts."""
 
-    run = "ports.effort_data:effort_targets"
+    run = ".effort_data:effort_targets"
     reads = ("flow_data",)
     makes = "effort_data"
 
@@ -237,7 +213,7 @@ class EffortProcess(Identify):
 class MultiTaskProcess(EffortProcess):
     """Efforts as one multi-task Gaussian process behind J − R, as published."""
 
-    run = "ports.multi_task_process:multi_task_process"
+    run = ".multi_task_process:multi_task_process"
 
     method: Literal["multi_task_process"] = "multi_task_process"
 
@@ -245,7 +221,7 @@ class MultiTaskProcess(EffortProcess):
 class IndependentProcesses(EffortProcess):
     """Every effort as a Gaussian process of its own, on A⁻¹ (E ẋ − B u): a baseline."""
 
-    run = "ports.multi_task_process:independent_processes"
+    run = ".multi_task_process:independent_processes"
 
     method: Literal["independent_processes"] = "independent_processes"
 
@@ -253,7 +229,7 @@ class IndependentProcesses(EffortProcess):
 class HamiltonianGradient(Identify):
     """Efforts that are the gradient of a Hamiltonian by construction."""
 
-    run = "ports.hamiltonian_gradient:identify"
+    run = ".hamiltonian_gradient:identify"
     reads = ("effort_data",)
     makes = "effort_gradient"
 
@@ -282,7 +258,7 @@ class Levels(Settings):
 class DrivenMotions(Simulate):
     """Motions of a port-Hamiltonian system under random inputs, from random starts."""
 
-    run = "ports.minimal_coordinates:driven_motions"
+    run = ".minimal_coordinates:driven_motions"
     makes = "port_motions"
     simulates = "a port-Hamiltonian system"
 
@@ -302,7 +278,7 @@ class DrivenMotions(Simulate):
 class SmoothedStates(Differentiate):
     """Savitzky–Golay states, by the longest window whose residual is noise."""
 
-    run = "ports.coefficient_fit:smooth"
+    run = ".coefficient_fit:smooth"
     reads = ("port_motions",)
     makes = "smoothed_states"
 
@@ -312,7 +288,7 @@ class SmoothedStates(Differentiate):
 class WeakPortForm(Assemble):
     """ẋ = W g(x) + B u and y = Y g(x) in weak form, g the gradients of candidates."""
 
-    run = "ports.coefficient_fit:weak_form"
+    run = ".coefficient_fit:weak_form"
     reads = ("smoothed_states",)
     makes = "port_equations"
 
@@ -345,7 +321,7 @@ class FromMotions(Identify):
 class PortRegression(FromMotions):
     """W and B of ẋ = W g(x) + B u with the same terms and no structure: a baseline."""
 
-    run = "ports.structure_estimate:regression"
+    run = ".structure_estimate:regression"
 
     method: Literal["port_regression"] = "port_regression"
 
@@ -357,7 +333,7 @@ class PortStructure(FromMotions):
     fewest off-diagonal entries of R, then the fewest entries of all.
     """
 
-    run = "ports.structure_estimate:identify"
+    run = ".structure_estimate:identify"
 
     method: Literal["port_structure"] = "port_structure"
     structure: Literal["unknown"] | Entries = Field(
@@ -372,79 +348,10 @@ class PortStructure(FromMotions):
     seed: Integer = Field(0, description="Of random starts of the search.")
 
 
-class Scenario(Settings):
-    """One motion."""
-
-    input: PortInput = {}
-    initial_state: InitialState = Field(description="State at time zero.")
-    duration: Positive = Field(description="Duration, s.")
-
-
-class Coupling(Scenario):
-    """A known system that the identified one is coupled to, and their motion."""
-
-    system: PortSystem = Field(description="The known system.")
-    ports: Names = Field(
-        min_length=2, description="Coupling ports, as identified.name or known.name."
-    )
-    interconnection: list[list[Number]] = Field(
-        description="Skew matrix C of u + C y = 0 over these ports."
-    )
-    steps: FallingSteps
-
-
-class PortValidation(Settings):
-    """What identified efforts are tried on."""
-
-    shown_size: Integer = Field(
-        32, description="Training samples of the fits shown along time."
-    )
-    forward_size: Integer = Field(
-        description="Training samples of the fit that is rolled out."
-    )
-    steps: FallingSteps
-    scenarios: dict[str, Scenario] = Field(min_length=1, description="Motions by name.")
-    coupling: Coupling | None = absent(
-        "A known system that the identified one is coupled to."
-    )
-
-
-class EffortRollout(Rollout):
-    """Errors of efforts, simulations with them, and what they do to passivity."""
-
-    run = "ports.effort_rollout:validate"
-    reads = ("effort_gradient", "effort_process")
-    makes = "port_rollout"
-    section = ("port", PortValidation)
-
-
-class StructureValidation(Settings):
-    """What J, R, B and H are tried on."""
-
-    runs: Count = Field(4, description="Free runs from new starts with new inputs.")
-    steps: Count = Field(400, description="Steps of a free run.")
-    larger: Number = Field(2.0, description="Factor of the larger inputs.")
-    box: Number = Field(
-        1.5, description="Width of the box of states over that of the runs."
-    )
-    points: Count = Field(2000, description="States of the energy balance.")
-
-
-class StructureRollout(Rollout):
-    """Entries beside the truth, free runs, and the balance of the true energy."""
-
-    run = "ports.structure_rollout:validate"
-    reads = ("port_structure",)
-    makes = "structure_rollout"
-    section = ("structure", StructureValidation)
-
-
 RECOMMENDED = {
     "port": (FiniteDifference, EffortTargets, HamiltonianGradient),
     "driven_port": (SmoothedStates, WeakPortForm, PortStructure),
 }
-# The recipe of the paper.
-PUBLISHED = {"port": (GaussianProcess, EffortTargets, MultiTaskProcess)}
 
 
 def kind_of_data(example: Mapping) -> str | None:

@@ -58,6 +58,9 @@ LEAST_EXCITATION = 1e-2
 ROUNDING = 1e-10
 # Least over largest singular value of J − R that counts as regular.
 LEAST_REGULARITY = 1e-6
+# Frequencies and draws of the transfer function of the ports, and the score beyond
+# which it is not passive: one in 10⁴ at the worst of these frequencies.
+FREQUENCIES, DRAWS_OF_POWER, LARGEST_SCORE_OF_POWER = 60, 40, 4.7
 # Draws of the unknowns that their errors allow.
 DRAWS = 4
 # Of the criterion, to the next best set of unknowns: odds of 20 to 1.
@@ -162,10 +165,11 @@ def identify(
     )
     points = records.points[::EVERY]
     random = np.random.default_rng(settings["seed"])
+    shots = _shots(records, candidates, settings["window"])
     reason = not_excited(records, candidates, observations["port"].values)
+    reason = reason or not_conjugate(records, candidates, shots[0], data, random)
     found = None
     if not reason:
-        shots = _shots(records, candidates, settings["window"])
         fits = tuple(partial(of, law, points, random) for of in (unpruned, searched))
         found = settled(law, data, shots, fits, points)
         reason = refusal(law, found, points)
@@ -248,6 +252,59 @@ def not_excited(records: Records, candidates: Candidates, ports) -> str:
     return ""
 
 
+def not_conjugate(
+    records: Records, candidates: Candidates, errors: PredictionErrors, data, random
+) -> str:
+    """Why the outputs are not those of the inputs' ports; empty if they may be.
+
+    About the rest a port-Hamiltonian system with a convex H is passive, so its transfer
+    function G from inputs to outputs is positive real: no eigenvalue of G + Gᴴ is
+    negative at any frequency. Coefficients without structure tell G, and draws of them
+    its error, before any search.
+    """
+    if not records.y.shape[2]:
+        return ""
+    near = errors.quadratic(data.best) or data
+    at_rest = np.zeros((1, records.x.shape[2]))
+    g, slopes = (part[0] for part in candidates.values(at_rest))
+    if not np.isfinite(slopes).all() or g.any():
+        return ""
+    sizes = slopes.shape[1], records.u.shape[2], slopes.shape[0]
+    span = records.step * (records.x.shape[1] - 1)
+    frequency = np.geomspace(2 * np.pi / span, np.pi / records.step, FREQUENCIES)
+
+    def powers(q: np.ndarray) -> np.ndarray:
+        """Least power that goes in, over the size of G, by frequency."""
+        w, b, of_y = split(q, *sizes)
+        of_state = 1j * frequency[:, None, None] * np.eye(len(w)) - w @ slopes
+        g = (
+            of_y
+            @ slopes
+            @ np.linalg.solve(of_state, np.broadcast_to(b, (FREQUENCIES, *b.shape)))
+        )
+        low = np.linalg.eigvalsh((g + np.conj(np.swapaxes(g, 1, 2))) / 2)[:, 0]
+        return low / np.linalg.norm(g, 2, axis=(1, 2))
+
+    scale = np.linalg.norm(near.matrix, axis=0)
+    scale[scale == 0] = 1.0
+    root = np.linalg.pinv(near.matrix / scale, rcond=1e-10) / scale[:, None]
+    drawn = random.standard_normal((DRAWS_OF_POWER, root.shape[1])) @ root.T
+    moved = np.sqrt(near.inflation) * drawn
+    found = powers(near.best)
+    spread = np.std([powers(near.best + move) for move in moved], axis=0)
+    z = found / np.maximum(spread, ROUNDING)
+    k = int(z.argmin())
+    if z[k] > -LARGEST_SCORE_OF_POWER:
+        return ""
+    return (
+        "the outputs are not those of the ports: at "
+        f"{frequency[k]:.3g} rad/s they would take {-100 * found[k]:.0f} % of the "
+        f"power out of a passive system ({-z[k]:.2g} standard errors); name "
+        "the outputs that are conjugate to the inputs, in their order and with their "
+        "signs"
+    )
+
+
 def covariance(law, found: Settled) -> np.ndarray:
     """Covariance of the free unknowns, given the support; the gauge is left out."""
     free = found.fit.free
@@ -264,7 +321,7 @@ def covariance(law, found: Settled) -> np.ndarray:
 def refusal(law: PortStructure, found: Settled | None, points: np.ndarray) -> str:
     """Why J, R and H are not identified; empty if they are."""
     if found is None:
-        return "no motion of the fitted equation stays finite"
+        return f"no motion of the fitted equation stays finite; {CAUSES}"
     theta, free = found.fit.theta, found.fit.free
     if found.rejected:
         return (

@@ -9,6 +9,7 @@ import numpy as np
 import sympy as sp
 
 from leastaction.core.expressions import ExpressionError, names_in, parse
+from leastaction.core.own_data import Kind
 from leastaction.core.units import (
     DimensionError,
     dimension_of,
@@ -197,16 +198,32 @@ def column(name: str, entry: Mapping, use: str, acceleration: bool = False) -> C
     )
 
 
-def columns_of(settings: Mapping) -> dict[str, dict[str, Column]]:
+def is_pattern(name: str) -> bool:
+    """Whether the name of a column is a pattern of several.
+
+    >>> is_pattern("u_*"), is_pattern("u_1")
+    (True, False)
+    """
+    return "*" in name
+
+
+def columns_of(
+    settings: Mapping, kind: Kind | None = None
+) -> dict[str, dict[str, Column]]:
     """Columns by channel (`q`, `qdot`, `qddot`, `input`) and coordinate.
 
-    Those of sensors are the channel `reading`, by what they measure.
+    Those of sensors are the channel `reading`, by what they measure. Of another `kind`
+    than a motion, columns by section of `import` and name.
 
     Raises
     ------
     ValueError
         If a unit or a name is wrong.
     """
+    if kind is not None:
+        sections = [key for key in (*kind.sections, *kind.keys) if settings.get(key)]
+        groups = ((s, settings[s]) for s in sections if isinstance(settings[s], dict))
+        return {s: _plain_columns(s, entries) for s, entries in groups}
     found = {
         channel: {
             name: column(name, entry, f"import.{section}.{name}", channel == "qddot")
@@ -250,9 +267,20 @@ def columns_of(settings: Mapping) -> dict[str, dict[str, Column]]:
     return found
 
 
+def _plain_columns(section: str, entries: Mapping) -> dict[str, Column]:
+    """Columns of a section by name; ValueError of an expression, or a wrong unit."""
+    for name, entry in entries.items():
+        if "expression" in entry:
+            raise ValueError(
+                f"import.{section}.{name}: expressions are for motions; write its "
+                "values into a column of the table"
+            )
+    return {n: column(n, e, f"import.{section}.{n}") for n, e in entries.items()}
+
+
 def as_measured(channels: Mapping) -> Mapping[str, Mapping[str, Column]]:
     """Columns by channel as the table has them: sensors in the place of coordinates."""
-    if not channels["reading"]:
+    if not channels.get("reading"):
         return channels
     still = {"qdot": {}, "qddot": {}}
     return {"q": channels["reading"], **still, "input": channels["input"]}
@@ -345,7 +373,7 @@ def remarks_of_units(settings: Mapping, headings: Mapping[str, str], channels) -
     """
     clock, texts = settings["time"], []
     pairs = [(clock.get("column"), clock["unit"])]
-    for section in (*CHANNELS, "sensors"):
+    for section in (*CHANNELS, "sensors", "states", "outputs", "position"):
         for name, entry in settings[section].items():
             if "expression" not in entry:
                 pairs.append((entry.get("column") or name, entry.get("unit")))
@@ -360,7 +388,7 @@ def remarks_of_units(settings: Mapping, headings: Mapping[str, str], channels) -
                 f"{CONTRADICTION} the heading of column {name!r} says {written}, its "
                 f"unit here is {unit}"
             )
-    for name, given in channels["input"].items():
+    for name, given in channels.get("input", {}).items():
         unit = channels["q"][name].unit
         per_mass = registry()(f"{unit}/s**2").dimensionality
         is_known = given.unit == FORCES.get(unit)

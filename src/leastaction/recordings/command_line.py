@@ -19,6 +19,16 @@ OPTIONS = {
     "acceleration": "accelerations",
     "sensor": "sensors",
     "input": "inputs",
+    "state": "states",
+    "output": "outputs",
+    "position": "position",
+}
+# Function of a term, and its section of `library`.
+FUNCTIONS = {
+    "L": "lagrangian",
+    "D": "dissipation",
+    "S^2": "volatility",
+    "H": "hamiltonian",
 }
 # Keys of a column behind its unit.
 KEYS = [key for key in Input.model_fields if key not in ("column", "unit")]
@@ -38,6 +48,8 @@ DIALECT = {
     r"`time: (\w+)`": r"`--time \1`",
     r"`accept: \[(\w+)\]`": r"`--accept \1`",
     r"`excitation: (\w+)`": r"`--excitation \1`",
+    r"`kind: (\w+)`": r"`--kind \1`",
+    r"library\.known": "--known",
     r"`reverse: true`": "`,reverse` behind its unit",
     r"`unit: ([^`]+)`": r"the unit `\1`",
     r"`per_turn: (\d+)`": r"`,per_turn=\1` behind its unit",
@@ -46,7 +58,7 @@ DIALECT = {
     r"`library: \{reference: ([^}]+)\}`": r'`--reference "\1"`',
     r"`?library\.reference`?": "`--reference`",
     r"`column: \.\.\.`": "`NAME:COLUMN:UNIT`",
-    r"`(coordinates|velocities|accelerations|sensors|inputs)`": (
+    r"`(coordinates|velocities|accelerations|sensors|inputs|states|outputs)`": (
         lambda m: f"`{_OPTION_OF[m[1]]}`"
     ),
     r'`coordinates: \{(\w+): \{expression: "([^"]+)", unknown: \[(\w+), (\w+)\]\}\}`': (
@@ -100,6 +112,48 @@ def columns_of_options(
             )
         entries[name] = _unit(option, unit) | ({"column": column} if column else {})
     return entries or None
+
+
+def library_of_options(
+    reference: str | None,
+    terms: Sequence[str],
+    known: Sequence[str],
+    names: Sequence[str],
+) -> dict | None:
+    """Section `library`; None if nothing was said of it.
+
+    RecordingError if a text names no function; `names` are those of the coordinates.
+
+    >>> library_of_options(None, ["L:-x**2/2", "D:xdot**2"], ["S^2:1=0.5"], ["x"])
+    ... # doctest: +NORMALIZE_WHITESPACE
+    {'lagrangian': [{'terms': ['-x**2/2']}], 'dissipation': [{'terms': ['xdot**2']}],
+     'known': {'volatility': {'x': {'1': 0.5}}}}
+    """
+    found: dict = {"reference": reference} if reference else {}
+    for text in terms:
+        section, term = _of_function("term", text, "L:x**2")
+        found.setdefault(section, [{"terms": []}])[0]["terms"].append(term)
+    for text in known:
+        section, entry = _of_function("known", text, "D:xdot**2/2=0.5")
+        term, equals, number = entry.rpartition("=")
+        try:
+            entry = {term: float(number)}
+        except ValueError:
+            raise RecordingError(f"--known {text!r} has no number behind =") from None
+        of = {names[0]: entry} if section == "volatility" else entry
+        found.setdefault("known", {}).setdefault(section, {}).update(of)
+    return found or None
+
+
+def _of_function(option: str, text: str, such: str) -> tuple[str, str]:
+    """Section of `library`, and what stands behind the function."""
+    function, colon, rest = text.partition(":")
+    if not colon or function not in FUNCTIONS:
+        raise RecordingError(
+            f"--{option} {text!r} names no function; write one of "
+            f"{', '.join(FUNCTIONS)} before it, such as {such}"
+        )
+    return FUNCTIONS[function], rest
 
 
 def places_of_options(texts: Sequence[str]) -> dict[str, list[float]]:

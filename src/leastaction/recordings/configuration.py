@@ -9,12 +9,13 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
-from leastaction.configuration import jobs
-from leastaction.configuration.config import check_label
+from leastaction.core import jobs
+from leastaction.core.families import unknown
 from leastaction.core.method import rollout
 from leastaction.core.recipe import Recipe
 from leastaction.core.settings import (
@@ -24,20 +25,32 @@ from leastaction.core.settings import (
     Expression,
     Flag,
     Integer,
+    Known,
     Names,
     Number,
     Pair,
     Positive,
     Settings,
+    Style,
     Text,
     Title,
     absent,
     complete,
     or_word,
 )
+from leastaction.core.yaml_files import check_label
 from leastaction.recordings.error import RecordingError
 
+if TYPE_CHECKING:
+    from leastaction.core.own_data import Kind
+
 FOLDER = "recordings"
+# Kind of a recording of a mechanism, which is that of this family.
+MOTION = "motion"
+# Sections of `import`: columns of a motion, and columns that only other kinds have.
+CHANNELS = ("coordinates", "velocities", "accelerations", "inputs")
+OF_MOTION = {"coordinates": True, "sensors": False}
+OF_KINDS = ("states", "outputs", "position")
 
 
 class Column(Settings):
@@ -144,8 +157,9 @@ class Import(Settings):
         description="A step of this many median steps begins a new trajectory.",
     )
     coordinates: dict[str, Coordinate] = Field(
-        min_length=1,
-        description="Generalised coordinates by the name that formulas use.",
+        {},
+        description="Generalised coordinates by the name that formulas use; of a field "
+        "its name, and as its column a pattern such as `u_*`, one column per node.",
     )
     velocities: dict[str, Column] = Field(
         {}, description="Recorded velocities, of every coordinate or of none."
@@ -160,7 +174,26 @@ class Import(Settings):
         "of an accelerometer on shaking ground.",
     )
     inputs: dict[str, Input] = Field(
-        {}, description="Generalised forces that act on coordinates, as recorded."
+        {},
+        description="Generalised forces that act on coordinates, as recorded; of kind "
+        "ports, inputs by the names of the ports.",
+    )
+    states: dict[str, Column] = Field({}, description="Of kind ports: recorded states.")
+    outputs: dict[str, Column] = Field(
+        {}, description="Of kind ports: outputs by the names of the ports."
+    )
+    position: dict[str, Column] = Field(
+        {},
+        description="Of a field in a long table: the column of the position, by its "
+        "name, with its unit.",
+    )
+    length: Positive | None = absent(
+        "Of a field whose columns are evenly spaced nodes: length of the line, m."
+    )
+    ends: Literal["periodic", "fixed", "free"] = Field(
+        "periodic",
+        description="Ends of the line of a field: periodic, the first node follows the "
+        "last; fixed, u is zero at both end nodes; free, its slope is.",
     )
 
 
@@ -192,6 +225,8 @@ class RecordedLibrary(Settings):
     lagrangian: Candidates | None = absent("Candidates of L.")
     dissipation: Candidates | None = absent("Candidates of the Rayleigh function.")
     volatility: Candidates | None = absent("Candidates of the squared volatility.")
+    known: Known | None = absent("Of kind density: coefficients that are given.")
+    hamiltonian: Candidates | None = absent("Of kind ports: candidates of H.")
 
 
 class Estimators(Settings):
@@ -251,10 +286,48 @@ class Published(Settings):
     runs_in: Text = Field("1", description="Unit of the errors of free runs.")
 
 
+def _shown(formats: list) -> list:
+    """Check that pages can show every figure."""
+    missing = [kind for kind in ("svg", "png") if kind not in formats]
+    if missing:
+        words = {"missing": " and ".join(missing)}
+        raise PydanticCustomError("formats", "pages need {missing}, too", words)
+    return formats
+
+
+class Workflow(Settings):
+    """Settings of the workflow that recordings use, too."""
+
+    seed: Integer = Field(ge=0, description="Root of all random numbers.")
+    pathvars: dict[str, Text] = Field(
+        {},
+        description="Snakemake's: other folders than `results` and `logs`, by name.",
+    )
+    recordings: dict[str, dict[str, Any]] = Field(
+        {},
+        description="Recordings of your own by name (workflow/schemas/recording.json); "
+        "write them into a file of your own and pass it with --configfile.",
+    )
+    formats: Annotated[list[Literal["svg", "png", "pdf"]], AfterValidator(_shown)] = (
+        Field(
+            ["svg", "png"],
+            description="Formats of every figure; pages need SVG and PNG.",
+        )
+    )
+    figures: Style = Field(default_factory=Style, description="Style of every figure.")
+
+
 class Recording(Settings):
     """A recording, under `recordings` of a file of your own."""
 
     title: Title = Field("", description="Name in figures and tables.")
+    kind: Text = Field(
+        MOTION,
+        description="What was measured: motion, of a mechanism; density, one long "
+        "record of a stationary motion; field, u at nodes of a line; ports, states, "
+        "inputs and outputs of a port-Hamiltonian system; snapshots, positions at "
+        "coarse steps, without candidates.",
+    )
     data: Import = Field(
         alias="import", description="Where the samples are, and what the columns mean."
     )
@@ -364,30 +437,32 @@ def recording_from_config(
     ConfigError
         Listing all problems.
     """
-    from leastaction.configuration.example import with_recommended_methods
     from leastaction.core.expressions import check_name
+    from leastaction.core.recipe import with_recommended_methods
     from leastaction.core.system import declared_names
     from leastaction.recordings.columns import columns_of, time_factor
     from leastaction.recordings.recorded_library import recorded_library
 
     where = f"recording {name}"
     given = _long_form(given)
+    kind = kind_of(given)
     if isinstance(given, Mapping) and "import" in given:
         given = {"estimators": {"recommended": {}}} | dict(given)
-        given = with_recommended_methods(given)
+        given = with_recommended_methods(kind.prepared(given) if kind else given)
     example = complete(given, Recording, where)
-    problems: list[str] = []
+    problems: list[str] = _misplaced(example, kind)
     files = list(frames) or _files(example["import"], folder, made, problems)
     example["import"]["files"] = files
     recipe = Recipe(**example["estimators"]["recommended"])
     problems += recipe.misfits()
     channels = None
     try:
-        for coordinate in example["import"]["coordinates"]:
-            check_name(coordinate)
+        for section in ("coordinates", "states"):
+            for coordinate in example["import"][section]:
+                check_name(coordinate)
         declared_names(tuple(example["import"]["coordinates"]))
         time_factor(example["import"]["time"]["unit"])
-        channels = columns_of(example["import"])
+        channels = columns_of(example["import"], kind)
     except ValueError as error:
         problems.append(str(error))
     if example["import"]["sensors"] and example["excitation"] != "random":
@@ -402,12 +477,54 @@ def recording_from_config(
             "of the samples, `time: {rate: 100}` (Hz)"
         )
     if channels and not problems:
-        example["library"], found = recorded_library(example, channels)
-        problems += found
+        if kind:
+            units = {k: {n: c.unit for n, c in v.items()} for k, v in channels.items()}
+            problems += kind.completed(example, units)
+        else:
+            example["library"], found = recorded_library(example, channels)
+            problems += found
         problems += _missing_columns(example["import"], channels)
     if problems:
         raise ConfigError(where, problems)
     return example
+
+
+def kind_of(given) -> "Kind | None":
+    """Kind of table that a recording names; None of a motion.
+
+    ValueError if there is no such kind.
+    """
+    name = given.get("kind", MOTION) if isinstance(given, Mapping) else MOTION
+    if name == MOTION or not isinstance(name, str):
+        return None
+    from leastaction.core.own_data import kinds
+
+    if name not in kinds():
+        raise ConfigError("kind", [unknown("kind", name, [MOTION, *kinds()])])
+    return kinds()[name]
+
+
+def _misplaced(example: Mapping, kind: "Kind | None") -> list[str]:
+    """Sections of `import` that a kind does not read, or lacks."""
+    given = example["import"]
+    reads = kind.sections if kind else {**dict.fromkeys(CHANNELS, False), **OF_MOTION}
+    keys = kind.keys if kind else ()
+    name = example["kind"]
+    problems = [
+        f"import.{section}: a recording of kind {name} has none; leave it out"
+        for section in (*CHANNELS, *OF_KINDS, *OF_MOTION)
+        if given.get(section) and section not in (*reads, *keys)
+    ]
+    for section in (section for section, needed in reads.items() if needed):
+        if not given[section]:
+            typed = f", such as {kind.example if kind else '--coordinate theta:deg'}"
+            problems.append(
+                f"import.{section}: expected one or more of a recording of kind "
+                f"{name}{typed}"
+            )
+    if kind and example["excitation"] != "none":
+        problems.append("excitation: only a recording of kind motion has one")
+    return problems
 
 
 def _column(text: str) -> dict[str, str]:
@@ -425,7 +542,7 @@ def _long_form(given: Mapping) -> Mapping:
         part["files"] = [part["files"]]
     if isinstance(part.get("time"), str):
         part["time"] = {"column": part["time"]}
-    for section in ("coordinates", "velocities", "accelerations", "sensors", "inputs"):
+    for section in (*CHANNELS, *OF_KINDS, "sensors"):
         if isinstance(part.get(section), Mapping):
             part[section] = {
                 key: _column(entry) if isinstance(entry, str) else entry
@@ -472,10 +589,11 @@ def _is_made(path: str, made: Path | None) -> bool:
 
 
 def _missing_columns(settings: Mapping, channels: Mapping) -> list[str]:
-    from leastaction.recordings.columns import as_measured, uses_of
+    from leastaction.recordings.columns import as_measured, is_pattern, uses_of
     from leastaction.recordings.tables import open_table
 
-    columns = [c for group in as_measured(channels).values() for c in group.values()]
+    groups = as_measured(channels).values()
+    columns = [c for g in groups for c in g.values() if not is_pattern(c.name)]
     problems = []
     for source in settings["files"]:
         if isinstance(source, str) and not os.path.exists(source):
@@ -490,6 +608,7 @@ def _missing_columns(settings: Mapping, channels: Mapping) -> list[str]:
 def import_settings(example: Mapping, estimator: str | None = None) -> dict:
     """Files, columns, what is held out, and what the user knows better."""
     return {
+        "kind": example["kind"],
         "import": example["import"],
         "held_out": example["validate"]["held_out"],
         "excitation": example["excitation"],
@@ -498,8 +617,32 @@ def import_settings(example: Mapping, estimator: str | None = None) -> dict:
 
 
 def predict_settings(example: Mapping, estimator: str) -> dict:
-    """How held-out trajectories are predicted."""
-    return {"validate": example["validate"]}
+    """How held-out trajectories are predicted; of kinds, with the recipe."""
+    found = {"kind": example["kind"], "validate": example["validate"]}
+    if example["kind"] == MOTION:
+        return found
+    recipe = example["estimators"][estimator]
+    return found | {"recipe": recipe, "library": example["library"]}
+
+
+def modules_of_import(example: Mapping, estimator: str | None) -> list[str]:
+    """Modules that read a table."""
+    return ["leastaction.recordings.import_recording", *own_modules(example)]
+
+
+def modules_of_prediction(example: Mapping, estimator: str) -> list[str]:
+    """Modules that predict what was held out; of kinds, with those of the recipe."""
+    if example["kind"] == MOTION:
+        return rollout("measurements")().modules()
+    stages = ("differentiate", "assemble")
+    methods = [m for s in stages for m in jobs.MODULES[s](example, estimator)]
+    return ["leastaction.recordings.held_out", *own_modules(example), *methods]
+
+
+def own_modules(example: Mapping) -> list[str]:
+    """Module of the family that takes a recording; none of a motion."""
+    kind = kind_of(example)
+    return [] if kind is None else [type(kind).__module__]
 
 
 # As those of `jobs`, for the stages that differ.
@@ -510,6 +653,6 @@ SETTINGS: Mapping[str, Callable] = {
 }
 MODULES: Mapping[str, Callable] = {
     **jobs.MODULES,
-    "import": lambda example, estimator: ["leastaction.recordings.import_recording"],
-    "predict": lambda example, estimator: rollout("measurements")().modules(),
+    "import": modules_of_import,
+    "predict": modules_of_prediction,
 }

@@ -5,9 +5,9 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.model import IdentifiedModel
+from leastaction.figures.readable import percent_text
 from leastaction.recordings.contracts import held_out, pieces, training
 from leastaction.recordings.noether_quantity import noether_quantity
-from leastaction.report.readable import percent_text
 
 # Velocities are slopes of cubics through this share of a main period.
 SHARE_OF_PERIOD, LEAST_SAMPLES = 0.1, 5

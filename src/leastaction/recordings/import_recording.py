@@ -124,7 +124,7 @@ def _measurements(settings: Mapping) -> xr.Dataset:
     if not given["sensors"]:
         texts += constraints(series["q"], channels["q"], kept[0].file, accepted)
     texts += warnings_of(sampled, series, measured, clock, settings, held)
-    texts += _told(read, used, sampled, replaced, turned)
+    texts += read_out(read, used, sampled, replaced, turned)
     for text in texts:
         log.warning("%s", text)
     return _dataset(series, starts, held, kept, channels, clock, texts, given["inputs"])
@@ -148,7 +148,9 @@ def _replaced(trajectories: Sequence, names: Mapping[int, str]) -> dict[str, int
     return dict(zip(names.values(), counts, strict=True))
 
 
-def _told(read: Recorded, used: int, sampled, replaced: Mapping, turned: int) -> list:
+def read_out(
+    read: Recorded, used: int, sampled, replaced: Mapping, turned: int
+) -> list:
     """What was cut, left out, replaced and unwrapped, a sentence each."""
     texts = []
     short = len(read.done) - len(sampled)

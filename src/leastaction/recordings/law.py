@@ -15,6 +15,7 @@ from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.library import Comparison
 from leastaction.core.model import IdentifiedModel, rounded
 from leastaction.core.system import System
+from leastaction.figures.readable import percent_text
 from leastaction.recordings.columns import CONTRADICTION
 from leastaction.recordings.conserved import conserved
 from leastaction.recordings.contracts import shown_units
@@ -37,7 +38,6 @@ from leastaction.recordings.shaken_remarks import (
     sensor_noise,
 )
 from leastaction.recordings.units_of_terms import coefficient_units
-from leastaction.report.readable import percent_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +54,131 @@ GIVEN = "given (it sets the scale)"
 FOUND, RESERVED, NONE = "found", "found, with reservations", "no law found"
 
 
-class Law(IdentifiedModel):
+class LawPage:
+    """A law with its data: what is written of every kind of table, saved and drawn.
+
+    Parameters
+    ----------
+    model
+        Contract of the identified model.
+    observations
+        What it was learned from.
+    rollout
+        Contract ``measured_rollout``; None of a randomly excited motion.
+    title
+        Of the recording.
+    seconds
+        What finding it took; None if that is not known.
+    source
+        Names of its tables; empty of arrays.
+    """
+
+    def __init__(
+        self,
+        model: xr.Dataset,
+        observations: xr.Dataset,
+        rollout: xr.Dataset | None = None,
+        title: str = "",
+        seconds: float | None = None,
+        source: str = "",
+    ):
+        self.model, self.observations = model, observations
+        self.rollout, self.title, self.seconds = rollout, title, seconds
+        self.source = source
+
+    @classmethod
+    def of_parts(cls, model: xr.Dataset, parts: Mapping[str, xr.Dataset]) -> "LawPage":
+        """Law of what :meth:`save` has written."""
+        observations = parts["observations"]
+        attrs = dict(observations.attrs)
+        title, source = (str(attrs.pop(name, "")) for name in ("title", "source"))
+        seconds = attrs.pop("seconds", None)
+        seconds = None if seconds is None else float(seconds)
+        observations = observations.drop_attrs(deep=False).assign_attrs(attrs)
+        rollout = parts.get("rollout")
+        return law_of(model, observations, rollout, title, seconds, source)
+
+    def save(self, path: str | Path) -> None:
+        """Write the law with its data, which :func:`leastaction.load` reads again."""
+        about = {"title": self.title, "source": self.source, "seconds": self.seconds}
+        about = {name: value for name, value in about.items() if value is not None}
+        parts = {"observations": self.observations.assign_attrs(about)}
+        if self.rollout is not None:
+            parts["rollout"] = self.rollout.assign_attrs(contract="measured_rollout")
+        contract = self.model.attrs.get("contract", "model")
+        files.save(self.model, path, contract, parts=parts)
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Names of its figures."""
+        return FIGURES[:1]
+
+    def plot(self, what: str | None = None) -> "Figure":
+        """Figure `what` of the law; see :attr:`figures`.
+
+        Parameters
+        ----------
+        what
+            ``prediction``, held-out trajectories beside free runs; ``residuals``; or
+            ``dynamics``, forces, phase plane and energy. Of a randomly excited motion
+            ``spectra``, measured and predicted, with natural frequencies and mode
+            shapes; ``innovations``; ``one_step``, each sample and its prediction;
+            ``force_spectrum``. The first of its figures if None.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        ValueError
+            If there is no such figure.
+        """
+        from leastaction.core.families import unknown
+        from leastaction.figures.panel import MAIN, Panel
+        from leastaction.figures.style import draw
+
+        what = what or self.figures[0]
+        if what not in self.figures:
+            raise ValueError(unknown("figure", what, self.figures))
+        rollouts = {} if self.rollout is None else {MAIN: self.rollout}
+        panel = Panel(self.title, {"title": self.title}, {MAIN: self.model}, rollouts)
+        return draw(what, [panel], {})
+
+    def to_markdown(self) -> str:
+        """The law with intervals, what it predicts, equivalents and warnings."""
+        parts = [f"# {self.title}"] if self.title else []
+        first, *others = self.reservations or [""]
+        about = f": {first}" if first else ""
+        parts.append(f"**{self.verdict[0].upper()}{self.verdict[1:]}{about}.**")
+        parts += [f"- {text}" for text in others]
+        parts += self._without_law() if self.verdict == NONE else self._described()
+        predicted = self._predicted()
+        if predicted:
+            parts += ["## What it predicts", *predicted]
+        parts += ["## What to know about these data"]
+        told = [text for text in self.warnings if text not in self.reservations]
+        told += self._amounts()
+        if self.seconds is not None:
+            told.append(f"finding the law took {self.seconds:.0f} s of computing")
+        parts += [f"- {text}" for text in told]
+        return "\n\n".join(_joined(parts)) + "\n"
+
+    def _without_law(self) -> list[str]:
+        """What can be said where there is no law."""
+        return []
+
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+
+class Law(LawPage, IdentifiedModel):
     """Lagrangian, Rayleigh function and volatility of a recording, with a verdict.
 
     ``print(law)`` and a notebook show it as ``law.md`` does.
@@ -86,19 +210,9 @@ class Law(IdentifiedModel):
     array([-1.])
     """
 
-    def __init__(
-        self,
-        model: xr.Dataset,
-        observations: xr.Dataset,
-        rollout: xr.Dataset | None = None,
-        title: str = "",
-        seconds: float | None = None,
-        source: str = "",
-    ):
-        super().__init__(model)
-        self.model, self.observations = model, observations
-        self.rollout, self.title, self.seconds = rollout, title, seconds
-        self.source = source
+    def __init__(self, model: xr.Dataset, *about, **named):
+        IdentifiedModel.__init__(self, model)
+        LawPage.__init__(self, model, *about, **named)
 
     @property
     def verdict(self) -> str:
@@ -165,27 +279,6 @@ class Law(IdentifiedModel):
         if "equivalent_models" not in self.dataset:
             return []
         return json.loads(str(self.dataset["equivalent_models"].values))
-
-    @classmethod
-    def of_parts(cls, model: xr.Dataset, parts: Mapping[str, xr.Dataset]) -> "Law":
-        """Law of what :meth:`save` has written."""
-        observations = parts["observations"]
-        attrs = dict(observations.attrs)
-        title, source = (str(attrs.pop(name, "")) for name in ("title", "source"))
-        seconds = attrs.pop("seconds", None)
-        seconds = None if seconds is None else float(seconds)
-        observations = observations.drop_attrs(deep=False).assign_attrs(attrs)
-        rollout = parts.get("rollout")
-        return cls(model, observations, rollout, title, seconds, source)
-
-    def save(self, path: str | Path) -> None:
-        """Write the law with its data, which :func:`leastaction.load` reads again."""
-        about = {"title": self.title, "source": self.source, "seconds": self.seconds}
-        about = {name: value for name, value in about.items() if value is not None}
-        parts = {"observations": self.observations.assign_attrs(about)}
-        if self.rollout is not None:
-            parts["rollout"] = self.rollout.assign_attrs(contract="measured_rollout")
-        files.save(self.model, path, "model", parts=parts)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -360,59 +453,17 @@ class Law(IdentifiedModel):
         """Names of its figures."""
         return SHAKEN_FIGURES if self.rollout is None else FIGURES
 
-    def plot(self, what: str | None = None) -> "Figure":
-        """Figure `what` of the law; see :attr:`figures`.
+    def _without_law(self) -> list[str]:
+        if self.rollout is not None or self.sensed_modes is None:
+            return []
+        about = "What the sensors show without a law:"
+        return ["## Modes", about, "\n".join(modes_table(self.sensed_modes))]
 
-        Parameters
-        ----------
-        what
-            ``prediction``, held-out trajectories beside free runs; ``residuals``; or
-            ``dynamics``, forces, phase plane and energy. Of a randomly excited motion
-            ``spectra``, measured and predicted, with natural frequencies and mode
-            shapes; ``innovations``; ``one_step``, each sample and its prediction;
-            ``force_spectrum``. The first of its figures if None.
+    def _predicted(self) -> list[str]:
+        return [] if self.rollout is None else _validation(self.rollout)
 
-        Returns
-        -------
-        matplotlib.figure.Figure
-
-        Raises
-        ------
-        ValueError
-            If there is no such figure.
-        """
-        from leastaction.core.families import unknown
-        from leastaction.report.panel import MAIN, Panel
-        from leastaction.report.style import draw
-
-        what = what or self.figures[0]
-        if what not in self.figures:
-            raise ValueError(unknown("figure", what, self.figures))
-        rollouts = {} if self.rollout is None else {MAIN: self.rollout}
-        panel = Panel(self.title, {"title": self.title}, {MAIN: self.model}, rollouts)
-        return draw(what, [panel], {})
-
-    def to_markdown(self) -> str:
-        """The law with intervals, what it predicts, equivalents and warnings."""
-        parts = [f"# {self.title}"] if self.title else []
-        first, *others = self.reservations or [""]
-        about = f": {first}" if first else ""
-        parts.append(f"**{self.verdict[0].upper()}{self.verdict[1:]}{about}.**")
-        parts += [f"- {text}" for text in others]
-        if self.verdict != NONE:
-            parts += self._described()
-        elif self.rollout is None and self.sensed_modes is not None:
-            about = "What the sensors show without a law:"
-            parts += ["## Modes", about, "\n".join(modes_table(self.sensed_modes))]
-        if self.rollout is not None:
-            parts += ["## What it predicts", *_validation(self.rollout)]
-        parts += ["## What to know about these data"]
-        told = [text for text in self.warnings if text not in self.reservations]
-        told += [self._error_bars(), *_amount(self.observations)]
-        if self.seconds is not None:
-            told.append(f"finding the law took {self.seconds:.0f} s of computing")
-        parts += [f"- {text}" for text in told]
-        return "\n\n".join(_joined(parts)) + "\n"
+    def _amounts(self) -> list[str]:
+        return [self._error_bars(), *_amount(self.observations)]
 
     def prediction(self) -> str:
         """Errors of free runs and one sample ahead, as Markdown."""
@@ -425,7 +476,7 @@ class Law(IdentifiedModel):
         lines = [
             *_numbers(self.physical),
             "## The law",
-            _table(table_of_terms(self)),
+            table(table_of_terms(self)),
             "```text",
             shown,
             "```",
@@ -457,15 +508,21 @@ class Law(IdentifiedModel):
         over = f"the scores of {count} stretches" if count else "their information"
         return f"error bars hold for amplitudes {_amplitudes(self.model)}, over {over}"
 
-    def __str__(self) -> str:
-        return self.to_markdown()
-
     def _repr_markdown_(self) -> str:
         text = self.to_markdown()
         if self.verdict == NONE:
             return text
         formula = f"\n$$\n{self.latex_terms()}\n$$\n"
         return text.replace("\n## The law\n", f"\n## The law\n{formula}", 1)
+
+
+def law_of(model: xr.Dataset, observations: xr.Dataset, *more, **about) -> LawPage:
+    """Law of a motion, or of the kind of table that the observations name."""
+    if "kind" not in observations.attrs:
+        return Law(model, observations, *more, **about)
+    from leastaction.recordings.law_of_kind import LawOfKind
+
+    return LawOfKind(model, observations, *more, **about)
 
 
 def _numbers(physical: "pd.DataFrame") -> list[str]:
@@ -482,10 +539,10 @@ def _numbers(physical: "pd.DataFrame") -> list[str]:
             }
         )
     about = "Small motions about the equilibrium:"
-    return ["## In numbers", about, _table(rows)] if rows else []
+    return ["## In numbers", about, table(rows)] if rows else []
 
 
-def table_of_terms(law: Law) -> list[dict[str, str]]:
+def table_of_terms(law: LawPage) -> list[dict[str, str]]:
     """Rows of :attr:`Law.terms` as text."""
     rows = []
     for row in law.terms.itertuples():
@@ -495,7 +552,7 @@ def table_of_terms(law: Law) -> list[dict[str, str]]:
                 "term": f"`{row.term}`",
                 "of": row.of,
                 "coefficient": number,
-                "95 % interval": f"± {width}" if width else GIVEN,
+                "95 % interval": f"± {width}" if width else GIVEN * (row.std == 0),
                 "unit": row.unit,
             }
         )
@@ -521,7 +578,8 @@ def _joined(parts: list[str]) -> list[str]:
     return blocks
 
 
-def _table(rows: list[dict[str, str]]) -> str:
+def table(rows: list[dict[str, str]]) -> str:
+    """Rows by column as a table in Markdown."""
     cells = [list(rows[0]), *(list(row.values()) for row in rows)]
     lines = [f"| {' | '.join(line)} |" for line in cells]
     return "\n".join([lines[0], "|" + "---|" * len(cells[0]), *lines[1:]])

@@ -11,13 +11,21 @@ import numpy as np
 
 from leastaction.core.method import rollout
 from leastaction.core.observations import equal_lengths, shape, trajectories
+from leastaction.core.own_data import kinds
 from leastaction.core.progress import progress_bar
 from leastaction.core.recipe import Recipe
 from leastaction.core.settings import ConfigError
-from leastaction.recordings.configuration import import_settings, recording_from_config
+from leastaction.recordings.configuration import (
+    MOTION,
+    import_settings,
+    predict_settings,
+    recording_from_config,
+)
 from leastaction.recordings.error import RecordingError
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from leastaction.recordings.law import Law
 
 # Names that mean an angle where no unit is given.
@@ -32,6 +40,7 @@ def learn(
     data: Any,
     *,
     time: Any,
+    kind: str = MOTION,
     coordinates: Mapping | Sequence[str] | None = None,
     trajectory: str | None = None,
     velocities: Mapping | None = None,
@@ -65,6 +74,10 @@ def learn(
         another unit, or ``{"rate": 100}`` in Hz. Of arrays their times in s (one array,
         or a list of one per trajectory), or the step between samples. Dates and
         durations, too.
+    kind
+        ``motion`` of a mechanism; ``density``, one long record of a stationary motion;
+        ``field``, u at the nodes of a line; ``ports``, states, inputs and outputs of a
+        port-Hamiltonian system; ``snapshots``, positions at coarse steps.
     coordinates
         Unit by name, ``{"theta": "deg"}``; of a column with another name
         ``{"theta": "encoder [deg]"}``; of several columns
@@ -126,11 +139,12 @@ def learn(
     L. Ljung, System Identification: Theory for the User (1999); J. Chen and Z. Chen,
     Biometrika 95 (2008) 759. See ``likelihood/README.md``.
     """
-    from leastaction.recordings.import_recording import import_recording
-    from leastaction.recordings.law import Law
+    from leastaction.recordings.import_samples import imported
+    from leastaction.recordings.law import law_of
 
     begun = process_time()
     sections = {
+        "kind": kind,
         "excitation": excitation,
         "accept": _several(accept),
         "library": library or {},
@@ -148,20 +162,42 @@ def learn(
     estimator = Recipe(**example["estimators"]["recommended"])
     with progress_bar(5, progress) as advance:
         advance("import")
-        observations = import_recording(import_settings(example))
+        observations, parts = imported(import_settings(example))
         try:
             model = estimator.dataset(observations, example["library"], advance)
         except ValueError as error:
+            if kind != MOTION:
+                raise RecordingError(str(error)) from None
             if excitation != "random":
                 raise
             raise RecordingError(f"{error}. {_seen(observations)}") from None
         predicted = None
         if excitation != "random":
             advance("predict")
-            predict = rollout("measurements").function()
-            predicted = predict(observations, model, example["validate"])
+            how = predict_settings(example, "recommended")
+            predicted = predict(observations, parts, model, how)
     seconds = process_time() - begun
-    return Law(model, observations, predicted, title, seconds, source)
+    return law_of(model, observations, predicted, title, seconds, source)
+
+
+def predict(
+    observations: "xr.Dataset",
+    parts: Mapping[str, "xr.Dataset"],
+    model: "xr.Dataset",
+    settings: Mapping,
+) -> "xr.Dataset":
+    """Contract ``measured_rollout`` of a recording of any kind.
+
+    Of another kind than a motion what is held out is one of the `parts`, and `settings`
+    are those of :func:`~leastaction.recordings.configuration.predict_settings`.
+    """
+    if settings["kind"] == MOTION:
+        return rollout("measurements").function()(
+            observations, model, settings["validate"]
+        )
+    from leastaction.recordings.held_out import predict
+
+    return predict(parts["held_out"], model, observations, settings)
 
 
 def _seen(observations) -> str:
@@ -196,7 +232,10 @@ def described(
     if "files" in reading:
         raise RecordingError("files are the data: give their paths first, in a list")
     files, frames, found, units = tables_of(data, time, trajectory)
-    if coordinates is None:
+    own = kinds().get((sections or {}).get("kind", MOTION))
+    if coordinates is None and own and "coordinates" not in own.sections:
+        coordinates = {}
+    elif coordinates is None:
         coordinates = _by_name(units, columns)
     elif not isinstance(coordinates, Mapping):
         coordinates = {n: units.get(n) or _unit(n) for n in _several(coordinates)}

@@ -186,7 +186,7 @@ class Modes:
     def plot(self, what: str = "stabilisation") -> "Figure":
         """Poles of models of all orders over the spectrum, or the ``shapes``."""
         from leastaction.core.families import unknown
-        from leastaction.report.style import style
+        from leastaction.figures.style import style
 
         if what not in self.figures:
             raise ValueError(unknown("figure", what, self.figures))
@@ -491,7 +491,7 @@ def _joined_shape(parts: Sequence[xr.Dataset], mode: int, names: Sequence[str]):
 
 def _stabilisation(found: Modes, settings: Mapping) -> "Figure":
     """Orders of models over the frequencies of their poles, and the spectrum."""
-    from leastaction.report.style import grid_of, key, legend_on_top
+    from leastaction.figures.style import grid_of, key, legend_on_top
 
     figure, grid = grid_of(settings, 1, 1, row=80, rest=14)
     axes, data = grid[0, 0], found.dataset
@@ -530,7 +530,7 @@ def _stabilisation(found: Modes, settings: Mapping) -> "Figure":
 
 def _shapes(found: Modes, settings: Mapping) -> "Figure":
     """Shapes of the modes, on the geometry if there is one."""
-    from leastaction.report.style import grid_of, small
+    from leastaction.figures.style import grid_of, small
 
     data = found.structural
     count = max(data.sizes["mode"], 1)

@@ -20,6 +20,7 @@ from leastaction.core.method import (
     Differentiate,
     Identify,
     Rollout,
+    part,
 )
 from leastaction.core.settings import (
     Count,
@@ -32,7 +33,7 @@ from leastaction.core.settings import (
 class BandwidthSpline(Differentiate):
     """Quintic spline of recordings whose knots and penalty come from the data alone."""
 
-    run = "recordings.bandwidth_spline:differentiate"
+    run = ".bandwidth_spline:differentiate"
     reads = ("measurements",)
     makes = "smoothed_motion"
 
@@ -49,7 +50,7 @@ class BandwidthSpline(Differentiate):
 class WeightedGram(Assemble):
     """Gram matrices of recordings, in which every trajectory has the same say."""
 
-    run = "recordings.weighted_gram:assemble"
+    run = ".weighted_gram:assemble"
     reads = ("smoothed_motion",)
     makes = "gram"
     uses = ("reference", "inertia", "lagrangian", "dissipation")
@@ -63,7 +64,7 @@ class WeightedGram(Assemble):
 class PredictionError(Identify):
     """A law of motion by one likelihood, in which a missed force is process noise."""
 
-    run = "recordings.prediction_error:identify"
+    run = ".prediction_error:identify"
     reads = ("gram",)
     after = ("weighted_gram",)
     returns_to_samples = True
@@ -75,7 +76,7 @@ class PredictionError(Identify):
 class RecordedPrediction(Rollout):
     """Trajectories that a law has not seen, predicted from their begin."""
 
-    run = "recordings.measured_rollout:predict"
+    run = ".measured_rollout:predict"
     reads = ("measurements",)
     makes = "measured_rollout"
 
@@ -89,5 +90,9 @@ def kind_of_data(example: Mapping) -> str | None:
     """Kind of data of a recording; else None."""
     if "import" not in example:
         return None
+    if example.get("kind", "motion") != "motion":
+        from leastaction.core.own_data import kinds  # families, with their algebra
+
+        return kinds()[example["kind"]].data(part(example, "import"))
     random = example.get("excitation") == "random"
     return "shaken measurements" if random else "measurements"

@@ -11,6 +11,7 @@ from leastaction.core.estimate import interval_factor as student
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.expressions import parse
 from leastaction.core.model import rounded
+from leastaction.figures.readable import listed, percent_text
 from leastaction.recordings.candidates import is_even
 from leastaction.recordings.inputs import (
     GAIN,
@@ -20,7 +21,6 @@ from leastaction.recordings.inputs import (
     UNKNOWN,
     said_of_inputs,
 )
-from leastaction.report.readable import listed, percent_text
 
 # A misfit, over that of the sensor, that only a missing term explains.
 MISFIT_OF_MISSING_TERM = 2.0

@@ -1,14 +1,1 @@
-"""Positions only, no candidates (paper 3)."""
-
-from collections.abc import Mapping
-
-# Tables of this family, by name.
-TABLES = {"modified_lagrangians": "snapshots.tables:modified_lagrangians"}
-TABLES_OF_ROLLOUTS = {"identification": "snapshots.tables:identification"}
-
-
-def measures(example: Mapping) -> bool:
-    """Whether an example is one of this family."""
-    if "field" in example["system"]:
-        return example["simulate"]["method"] == "spectral"
-    return "coordinates" in example["system"] and "library" not in example
+"""Positions only, no candidates."""

@@ -93,7 +93,9 @@ def identify(
     """
     u, (dt, dx) = positions_of(observations), grid_of(observations)
     given = {k: v for k, v in settings.items() if k != "method" and v is not None}
-    snapshots, choice, found = damped(Snapshots(u, dt, dx), given)
+    mirror = int(observations.attrs.get("mirror", 0))
+    given |= {"even": True} if mirror < 0 else {}
+    snapshots, choice, found = damped(Snapshots(u, dt, dx, mirror=mirror), given)
     fit, basis = choice.fit, choice.fit.basis
     # As much room in every case.
     wide = {k: max(*CHOICES[k], getattr(basis, k)) for k in ("width", "degree")}
@@ -196,6 +198,18 @@ def grid_of(observations: xr.Dataset) -> tuple[float, float]:
     return time_step(observations), length / observations.sizes["dof"]
 
 
+def mirrored(u: np.ndarray, mirror: int) -> np.ndarray:
+    """Nodes (..., node) of a line with ends, and its mirror image behind it.
+
+    >>> mirrored(np.array([0.0, 1.0, 2.0, 0.0]), -1)
+    array([ 0.,  1.,  2.,  0., -2., -1.])
+    """
+    whole = np.concatenate([u, mirror * u[..., -2:0:-1]], axis=-1)
+    if mirror < 0:
+        whole[..., [0, u.shape[-1] - 1]] = 0.0
+    return whole
+
+
 def _padded(values: np.ndarray, size: int, filling: float) -> np.ndarray:
     return np.pad(values, (0, size - len(values)), constant_values=filling)
 
@@ -263,32 +277,40 @@ def _rows(unit: StencilBasis, u: np.ndarray) -> tuple:
 class Snapshots:
     """Snapshots u (trajectory, time, node) on a periodic line, and fits of them.
 
-    `decay` is e^(−γ dt) of a uniform damping γ.
+    `decay` is e^(−γ dt) of a uniform damping γ. A line with ends is half of a periodic
+    one, `mirror` −1 with the negative of its mirror image behind it (u is zero at the
+    ends), 1 with the mirror image itself (its slope is).
     """
 
     def __init__(
-        self, u: np.ndarray, time_step: float, spacing: float, decay: float = 1.0
+        self,
+        u: np.ndarray,
+        time_step: float,
+        spacing: float,
+        decay: float = 1.0,
+        mirror: int = 0,
     ):
-        self.u, self.decay = u, decay
+        self.u, self.decay, self.mirror = u, decay, mirror
         self.steps = {"time_step": time_step, "spacing": spacing}
         self.waves = Waves.of(u)
-        self.count = u[:, 2:].size
+        # A mirror image has waves that are imaginary or real, and no rows of its own.
+        self.count = u[:, 2:].size // (2 if mirror else 1)
         # Real and imaginary part of a wave, but of the longest and the shortest.
         ends = 2 * np.arange(self.waves.theta.size) % u.shape[-1] == 0
-        self._parts = np.where(ends, 1, 2)
+        self._parts = np.where(ends | bool(mirror), 1, 2)
         self._fits: dict[tuple, Fit | None] = {}
         self._rows: dict[tuple, tuple] = {}
 
     def with_damping(self, rate: float) -> "Snapshots":
         """The same snapshots, of a field with this γ, 1/s."""
         decay = float(np.exp(-rate * self.steps["time_step"]))
-        found = Snapshots(self.u, **self.steps, decay=decay)
+        found = Snapshots(self.u, **self.steps, decay=decay, mirror=self.mirror)
         found._rows = self._rows
         return found
 
     def loss(self, fit: Fit) -> Loss:
         """γ of the highest density with the basis and the λ of a fit."""
-        steps = self.count // self.u[0, 0].size
+        steps = self.u[:, 2:, 0].size
         span = self.steps["time_step"] * (self.u.shape[1] - 1)
 
         def density(rate: float) -> float:
@@ -309,8 +331,11 @@ class Snapshots:
 
     def noisier(self, fit: Fit, rng: np.random.Generator) -> "Snapshots":
         """These with the noise of a fit once more; bases keep their scales."""
-        u = self.u + fit.noise * rng.standard_normal(self.u.shape)
-        found = Snapshots(u, **self.steps, decay=self.decay)
+        noise = fit.noise * rng.standard_normal(self.u.shape)
+        if self.mirror:
+            noise = mirrored(noise[..., : self.u.shape[-1] // 2 + 1], self.mirror)
+        u = self.u + noise
+        found = Snapshots(u, **self.steps, decay=self.decay, mirror=self.mirror)
         unit = replace(fit.basis, length_scale=1.0)
         found._rows[unit.family] = _rows(unit, u)
         return found
@@ -409,8 +434,9 @@ class Snapshots:
         """Real rows over the root of their covariance, and the log determinant."""
         trajectories, times, _, functions = waves.shape
         found, volume, g = [], 0.0, self.decay
+        turned = -1j * waves if self.mirror < 0 else waves
         for at, (j0, j1) in enumerate(np.moveaxis(symbol, 2, 0)):
-            wave, parts = waves[:, :, at], self._parts[at]
+            wave, parts = turned[:, :, at], self._parts[at]
             if np.isfinite(misfit):
                 gamma = np.zeros(times)
                 j0 = (1 + g) / 2 * j0

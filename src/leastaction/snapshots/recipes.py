@@ -21,7 +21,7 @@ Examples
 (True, (21, 1))
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
@@ -30,12 +30,10 @@ from leastaction.core.method import (
     Assemble,
     Differentiate,
     Identify,
-    Rollout,
     part,
 )
 from leastaction.core.settings import (
     Cases,
-    Count,
     Expression,
     Flag,
     Integer,
@@ -49,19 +47,17 @@ from leastaction.core.settings import (
     or_word,
 )
 
-Corner = Annotated[list[Number], Field(min_length=1)]
 Rule = Literal["midpoint", "trapezoidal"]
 A_RULE = Field("midpoint", description="Quadrature of the discrete Lagrangian.")
 A_LENGTH_SCALE = Field(description="Length scale of the kernel, in units of the state.")
 A_VOLUME = Field(1.0, description="Value of the normalisation by corner momenta.")
-CORNER = Field(description="Corner of a box, one number per dimension.")
 SOME_CASES = absent("Cases of a sweep over noise that it does; all if absent.")
 
 
 class NoDerivatives(Differentiate):
     """Nothing is differentiated: for methods that take positions as they are."""
 
-    run = "snapshots.contracts:nothing"
+    run = ".contracts:nothing"
     reads = ("recordings",)
     makes = "nothing"
 
@@ -69,43 +65,10 @@ class NoDerivatives(Differentiate):
     cases: Cases | None = SOME_CASES
 
 
-class RepeatedCentralDifference(Differentiate):
-    """Central differences of positions, and central differences of these (LGP)."""
-
-    run = "snapshots.gaussian_processes:repeated_central_difference"
-    reads = ("recordings",)
-    makes = "sampled_motion"
-
-    method: Literal["repeated_central_difference"] = "repeated_central_difference"
-    cases: Cases | None = SOME_CASES
-
-
-class HaltonVelocity(Differentiate):
-    """Recorded accelerations at velocities of a Halton sequence (LGPExact)."""
-
-    run = "snapshots.gaussian_processes:halton_velocity"
-    reads = ("recordings",)
-    makes = "sampled_motion"
-    needs_channels = ("qddot",)
-
-    method: Literal["halton_velocity"] = "halton_velocity"
-    low: Corner = CORNER
-    high: Corner = CORNER
-    first_index: Integer = Field(3, ge=0, description="First point of the sequence.")
-    cases: Cases | None = SOME_CASES
-
-    def problems(self, recipe, example: Mapping) -> Iterator[str]:
-        """Corners of other dimensions than the velocity."""
-        dof = len(example["system"].get("coordinates", ()))
-        for corner in ("low", "high"):
-            if (given := len(getattr(self, corner))) != dof:
-                yield f"differentiate.{corner}: expected {dof} velocities, got {given}"
-
-
 class NoEquations(Assemble):
     """Nothing is assembled: for methods that make their equations themselves."""
 
-    run = "snapshots.contracts:nothing"
+    run = ".contracts:nothing"
     reads = ("nothing",)
     makes = "nothing"
 
@@ -148,7 +111,7 @@ Basis = Annotated[
 class DiscreteEulerLagrange(Assemble):
     """Discrete Euler–Lagrange equations: Lagrangian Shadow Integration (LSI)."""
 
-    run = "snapshots.discrete_euler_lagrange:assemble"
+    run = ".discrete_euler_lagrange:assemble"
     reads = ("nothing",)
     makes = "shadow_equations"
 
@@ -168,23 +131,10 @@ class DiscreteEulerLagrange(Assemble):
     )
 
 
-class ContinuousEulerLagrange(Assemble):
-    """Euler–Lagrange equations of positions, velocities and accelerations (LGP)."""
-
-    run = "snapshots.gaussian_processes:continuous_euler_lagrange"
-    reads = ("sampled_motion",)
-    makes = "shadow_equations"
-
-    method: Literal["continuous_euler_lagrange"] = "continuous_euler_lagrange"
-    rule: Rule = A_RULE
-    length_scale: Positive = A_LENGTH_SCALE
-    volume: Number = A_VOLUME
-
-
 class MinimumNorm(Identify):
     """Least squares of minimum norm, the normalisation among its rows (published)."""
 
-    run = "snapshots.constrained_rows:minimum_norm"
+    run = ".constrained_rows:minimum_norm"
     reads = ("shadow_equations",)
     makes = "learned_lagrangian"
 
@@ -208,7 +158,7 @@ class ByEvidence(Identify):
 class EvidenceMaximisation(ByEvidence):
     """Weight-space Gaussian process, damped by evidence or held-out trajectories."""
 
-    run = "snapshots.constrained_rows:evidence_maximisation"
+    run = ".constrained_rows:evidence_maximisation"
 
     method: Literal["evidence_maximisation"] = "evidence_maximisation"
     damping: or_word(Share, "evidence", "held_out") = Field(
@@ -221,7 +171,7 @@ class EvidenceMaximisation(ByEvidence):
 class OrthogonalDistanceRegression(ByEvidence):
     """Weight-space Gaussian process by evidence, positions adjusted to the motion."""
 
-    run = "snapshots.errors_in_variables:identify"
+    run = ".errors_in_variables:identify"
 
     method: Literal["orthogonal_distance_regression"] = "orthogonal_distance_regression"
 
@@ -229,7 +179,7 @@ class OrthogonalDistanceRegression(ByEvidence):
 class NoetherSymmetries(ByEvidence):
     """Orthogonal distance regression, then affine symmetries: found, imposed on L."""
 
-    run = "snapshots.invariance:identify"
+    run = ".invariance:identify"
 
     method: Literal["noether_symmetries"] = "noether_symmetries"
     impose: Flag = Field(
@@ -244,33 +194,10 @@ class NoetherSymmetries(ByEvidence):
     )
 
 
-class FlowGaussianProcess(Identify):
-    """Gaussian process of the flow map (q, q̇) ↦ (q, q̇) one step on (GPFlow)."""
-
-    run = "snapshots.gaussian_processes:flow_gaussian_process"
-    reads = ("nothing",)
-    makes = "learned_flow"
-    returns_to_samples = True
-
-    method: Literal["flow_gaussian_process"] = "flow_gaussian_process"
-    variance: Positive = Field(description="In squared units of the state.")
-    length_scale: Positive = A_LENGTH_SCALE
-    jitter: Share = Field(1e-10, description="On the diagonal of the kernel matrix.")
-
-    def problems(self, recipe, example: Mapping) -> Iterator[str]:
-        """Rollouts from two positions: a flow map needs a state."""
-        shadow = part(example["validate"], "shadow")
-        if part(shadow, "horizon").get("start") == "positions":
-            yield (
-                "validate.shadow.horizon.start is positions, but identify method "
-                "'flow_gaussian_process' learns a map of states; choose state"
-            )
-
-
 class DiscreteDensity(Identify):
     """Discrete Lagrangian density of a field: Lagrangian Shadow Integration."""
 
-    run = "snapshots.field_evidence:identify"
+    run = ".field_evidence:identify"
     reads = ("nothing",)
     makes = "learned_field"
     returns_to_samples = True
@@ -303,7 +230,7 @@ class FieldRegression(Identify):
     As Rudy, Brunton, Proctor and Kutz; a baseline.
     """
 
-    run = "snapshots.field_models:field_regression"
+    run = ".field_models:field_regression"
     reads = ("nothing",)
     makes = "field_law"
     returns_to_samples = True
@@ -324,123 +251,10 @@ class FieldRegression(Identify):
     )
 
 
-class Domain(Settings):
-    """Positions outside of which a motion has escaped."""
-
-    low: Corner = CORNER
-    high: Corner = CORNER
-
-
-class Box(Domain):
-    """States at which gradients of Hamiltonians are compared."""
-
-    points: Integer = Field(
-        30,
-        ge=2,
-        description="Along each side of the grid of one degree of freedom; of more, "
-        "points of a Halton sequence.",
-    )
-
-
-class Potential(Domain):
-    """The energy at rest on a grid of positions, and its error below a level."""
-
-    points: Integer = Field(201, ge=3, description="Along each side.")
-    below: Number = Field(description="Level, J.")
-    saddles: list[Corner] = Field(
-        [],
-        description="Positions at which it is compared with the energy of the start.",
-    )
-
-
-class Horizon(Domain):
-    """Errors of many rollouts at a fixed time."""
-
-    below: Number | None = absent("Highest energy of a start, J.")
-    starts: Count = Field(100, description="Starts.")
-    steps: Count = Field(description="Steps of each.")
-    start: Literal["state", "positions"] = Field(
-        "state",
-        description="state, (q, qdot), with the momentum of L^[k]; positions, the true "
-        "ones of two snapshots, without an error of backward error analysis.",
-    )
-
-
-class Survival(Settings):
-    """Times of escape of starts that differ by round-off."""
-
-    steps: Count = Field(description="Steps of each.")
-    starts: Count = Field(20, description="Starts.")
-    perturbation: Positive = Field(
-        1e-15, description="Between the first coordinate of one start and the next."
-    )
-
-
-class Posterior(Settings):
-    """Draws from the posterior of the Hamiltonian, of one degree of freedom."""
-
-    draws: Integer = Field(ge=2, description="How many.")
-
-
-class Shadow(Settings):
-    """Rollouts of Lagrangians that are learned without candidates."""
-
-    start: list[Number] = Field(
-        min_length=2, description="State (q, qdot) of the long rollout."
-    )
-    steps: Integer = Field(ge=2, description="Its steps.")
-    short: Count = Field(100, description="First steps, whose error is told as well.")
-    snapshots: Integer = Field(
-        13, ge=2, description="First snapshots, whose velocities are stored as well."
-    )
-    samples: Integer = Field(2001, ge=3, description="Stored positions.")
-    energies: Integer = Field(251, ge=3, description="Stored energies.")
-    orders: Annotated[list[Literal[0, 2, 4]], Unique] = Field(
-        [0, 2], min_length=1, description="Orders of backward error analysis."
-    )
-    box: Box = Field(description="States at which gradients are compared.")
-    domain: Domain | None = absent("Positions outside of which a motion has escaped.")
-    potential: Potential | None = absent("The energy at rest, compared on a grid.")
-    horizon: Horizon | None = absent("Errors of many rollouts at a fixed time.")
-    survival: Survival | None = absent("Times of escape.")
-    posterior: Posterior | None = absent("Draws from the posterior.")
-
-
-class ShadowRollout(Rollout):
-    """Long rollouts of a learned Lagrangian or flow, and backward error analysis."""
-
-    run = "snapshots.rollout:validate"
-    reads = ("learned_lagrangian", "learned_flow")
-    makes = "shadow_rollout"
-    section = ("shadow", Shadow)
-
-
-class FieldMotions(Settings):
-    """Rollouts of a field that was learned from snapshots."""
-
-    steps: Integer = Field(ge=100, description="Steps of each.")
-    motions: Count = Field(
-        3, description="Motions from states that training has not seen."
-    )
-    low: Number = Field(description="Values of u between which V' is compared: lowest.")
-    high: Number = Field(description="The highest.")
-
-
-class ShadowFieldRollout(Rollout):
-    """Rollouts of a field, its dispersion, and V' by backward error analysis."""
-
-    run = "snapshots.field_rollout:validate"
-    reads = ("learned_field", "field_law")
-    makes = "shadow_field_rollout"
-    section = ("field", FieldMotions)
-
-
 RECOMMENDED = {
     "snapshots": (NoDerivatives, DiscreteEulerLagrange, EvidenceMaximisation),
     "field_snapshots": (NoDerivatives, NoEquations, DiscreteDensity),
 }
-# The recipe of the paper.
-PUBLISHED = {"snapshots": (NoDerivatives, DiscreteEulerLagrange, MinimumNorm)}
 
 
 def kind_of_data(example: Mapping) -> str | None:

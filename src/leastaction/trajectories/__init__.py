@@ -1,17 +1,1 @@
-"""Noisy motions without random force (paper 2)."""
-
-from collections.abc import Mapping
-
-# Tables of this family, by name.
-TABLES = {
-    "lagrangian_by_noise": "trajectories.tables:lagrangian_by_noise",
-    "lagrangian_by_every_noise": "trajectories.tables:lagrangian_by_every_noise",
-    "structures_by_noise": "trajectories.tables:structures_by_noise",
-}
-
-
-def measures(example: Mapping) -> bool:
-    """Whether an example is one of this family."""
-    return "library" in example and example.get("simulate", {}).get("method") == (
-        "runge_kutta"
-    )
+"""Noisy motions without random force."""

@@ -19,8 +19,8 @@ from leastaction.ensembles.modes import (
     spectral_density,
     transfer,
 )
-from leastaction.report.panel import MAIN, Panel
-from leastaction.report.style import DASHED, grid_of, key, legend_on_top, note, small
+from leastaction.figures.panel import MAIN, Panel
+from leastaction.figures.style import DASHED, grid_of, key, legend_on_top, note, small
 
 # Segments that a spectrum is the mean of, at least.
 SEGMENTS = 16

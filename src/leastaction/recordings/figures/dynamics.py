@@ -8,9 +8,9 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from leastaction.core.model import IdentifiedModel
+from leastaction.figures.panel import MAIN, Panel
+from leastaction.figures.style import grid_of, key, legend_on_top, small
 from leastaction.recordings.contracts import shown_units
-from leastaction.report.panel import MAIN, Panel
-from leastaction.report.style import grid_of, key, legend_on_top, small
 
 
 def dynamics(panels: Sequence[Panel], settings: Mapping) -> Figure:

@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from leastaction.figures.panel import MAIN, Panel
+from leastaction.figures.readable import percent_text
+from leastaction.figures.style import grid_of, key, legend_on_top, small
 from leastaction.recordings.contracts import shown_units
-from leastaction.report.panel import MAIN, Panel
-from leastaction.report.readable import percent_text
-from leastaction.report.style import grid_of, key, legend_on_top, small
 
 MOST_TRAJECTORIES = 4
 HISTOGRAM_BINS = 41

@@ -1,0 +1,1 @@
+"""Style and text of figures."""

@@ -1,0 +1,327 @@
+"""A user's port-Hamiltonian system: states, inputs and outputs of its ports.
+
+Held-out motions are free runs under the recorded inputs, from an initial state that is
+fitted to them; outputs are those of the run, y = Bᵀ∇H.
+"""
+
+import json
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+
+from leastaction.core.own_data import Findings, Kind, Prediction, Samples
+from leastaction.core.units import registry
+from leastaction.ports.coefficient_fit import noise_std
+from leastaction.ports.contracts import CONTRACTS
+from leastaction.ports.dae import runge_kutta_step
+from leastaction.ports.model import StructureModel
+
+# Samples of a motion: twice the window of a test function.
+LEAST_SAMPLES = 120
+# Gauss–Newton steps to the initial state of a free run, and their differences over rms.
+STEPS, DIFFERENCE = 3, 1e-4
+# Misfit of a free run over the noise, beyond which more than half of its square is no
+# noise. It counts where it is more than the interval of the most certain entry.
+LARGEST_MISFIT = 2**0.5
+# What is known, by the assumptions of a gauge dimension.
+OPEN_IF = {
+    "unknown": "states and inputs alone",
+    "unknown, outputs": "states, inputs and outputs without the zeros that were found",
+    "J known, outputs": "states, inputs, outputs and a known J",
+    "found": "the data, with the zeros that were found,",
+}
+# Letters of the parts of a model, and their names in its dataset.
+PARTS = {"J": "structure", "R": "dissipation", "B": "port"}
+
+
+class Ports(Kind):
+    """States, inputs and, where they were measured, outputs."""
+
+    name = "ports"
+    sections = {"states": True, "inputs": True, "outputs": False}
+    example = (
+        "--time t --trajectory run --state phi:'V s' --state p:'J s' "
+        "--input v:V --output v:i:A"
+    )
+    about = "flux and angular momentum of a motor, its voltage and its current"
+
+    def demo(self) -> str:
+        """Columns `run`, `t` (s), `phi` (V s), `p` (J s), `v` (V), `i` (A)."""
+        rng, h = np.random.default_rng(1), 0.02
+        rows = ["run,t,phi,p,v,i"]
+        time = h * np.arange(501)
+        for run in range(4):
+            rate, phase = rng.uniform(0.3, 3.0, 5), rng.uniform(0, 2 * np.pi, 5)
+
+            def voltage(t, rate=rate, phase=phase):
+                return 0.6 * np.sin(np.multiply.outer(t, rate) + phase).sum(axis=-1)
+
+            def motor(x, u):
+                current, speed = x[:, :1] / 0.5, x[:, 1:] / 0.25
+                torque = 0.5 * current - 0.2 * speed
+                return np.concatenate([u - 0.5 * speed - current, torque], axis=1)
+
+            x = rng.uniform(-1, 1, (1, 2))
+            for t in time:
+                sensed = x[0] + 2e-3 * rng.standard_normal(2)
+                current = x[0, 0] / 0.5 + 4e-3 * rng.standard_normal()
+                cells = [*sensed, voltage(t), current]
+                rows.append(f"{run},{t:.2f}," + ",".join(f"{c:.6f}" for c in cells))
+                u = (np.array([[voltage(t + s)]]) for s in (0, h / 2, h))
+                x = runge_kutta_step(motor, x, h, *u)
+        return "\n".join(rows) + "\n"
+
+    def data(self, settings: Mapping) -> str:
+        """Driven motions."""
+        return "driven_port"
+
+    def prepared(self, given: Mapping) -> Mapping:
+        """Candidates of H and whether there are outputs, as settings of `assemble`.
+
+        Without candidates, all products of two states, third and fourth powers.
+        """
+        sections, library = given["import"], dict(given.get("library") or {})
+        names = list(sections.get("states") or {"state": None})
+        powers = [f"{x}**{k}" for x in names for k in (3, 4)]
+        squares = {"polynomial": {"of": names, "degree": 2, "lowest": 2}}
+        usual = [squares, {"terms": powers}]
+        own = {
+            "hamiltonian": library.pop("hamiltonian", usual),
+            "outputs": bool(sections.get("outputs")),
+        }
+        recipes = {
+            name: {**recipe, "assemble": own | dict(recipe.get("assemble") or {})}
+            for name, recipe in given["estimators"].items()
+        }
+        return {**given, "library": library, "estimators": recipes}
+
+    def completed(self, example: dict, units: Mapping) -> list[str]:
+        """Outputs are those of the ports: with its input each makes a power."""
+        problems, inputs = [], units["inputs"]
+        for name, unit in units.get("outputs", {}).items():
+            if name not in inputs:
+                problems.append(
+                    f"import.outputs.{name}: there is no input {name!r}; outputs have "
+                    f"the names of the ports, {', '.join(inputs)}"
+                )
+                continue
+            power = registry()(inputs[name]) * registry()(unit)
+            watt = registry()("W").dimensionality
+            known = "1" not in (unit, inputs[name])
+            if known and power.dimensionality != watt:
+                problems.append(
+                    f"import.outputs.{name}: the input is in {inputs[name]} and the "
+                    f"output in {unit}, whose product is no power; name the conjugate "
+                    "output, such as the current of a voltage"
+                )
+        missing = [
+            n for n in inputs if units.get("outputs") and n not in units["outputs"]
+        ]
+        if missing:
+            problems.append(
+                f"import.outputs: {', '.join(missing)} is missing; give the output of "
+                "every port, or none"
+            )
+        return problems
+
+    def observations(self, samples: Samples) -> xr.Dataset:
+        """Contract ``port_motions``; ValueError if a state does not change."""
+        found = samples.stacked(LEAST_SAMPLES)
+        names = samples.names
+        for section, values in found.items():
+            still = np.ptp(values, axis=(0, 1)) == 0
+            if still.any():
+                raise ValueError(
+                    f"{section} {names[section][int(still.argmax())]} does not change; "
+                    "name another column"
+                )
+        ports = names["inputs"]
+        x, u = found["states"], found["inputs"]
+        if "outputs" in found:
+            order = [names["outputs"].index(name) for name in ports]
+            y = found["outputs"][..., order]
+        else:
+            y = np.zeros_like(u)
+        units = dict(zip(ports, samples.units["inputs"], strict=True))
+        about = {
+            "units_of_states": list(samples.units["states"]),
+            "units_of_inputs": [units[name] for name in ports],
+            "units_of_outputs": list(samples.units.get("outputs", ())),
+        }
+        noise = {"noise_x": np.zeros_like(x)[None], "noise_y": np.zeros_like(y)[None]}
+        return CONTRACTS["port_motions"].dataset(
+            {"x": x[None], "u": u[None], "y": y[None]}
+            | {name: values[None] for name, values in noise.items()},
+            {
+                "replicate": [0],
+                "time": samples.time_step * np.arange(x.shape[1]),
+                "state": list(names["states"]),
+                "row": list(names["states"]),
+                "effort": [f"z_{name}" for name in names["states"]],
+                "port": list(ports),
+                "noise_mode": ["independent"],
+                "noise_level": np.zeros(1),
+            },
+            {"contract": "port_motions", "time_step": samples.time_step} | about,
+        )
+
+    def predict(self, held_out, model, observations, recipe, library) -> Prediction:
+        """Free runs of states and outputs; infinite where a run is lost."""
+        found = StructureModel(model.isel(replicate=[0]))
+        measured = held_out["x"].values[0]
+        u = held_out["u"].values[0]
+        step = float(held_out.attrs["time_step"])
+        noise = noise_std(measured)
+        path = _fitted_runs(found, measured, u, step)
+        channels, runs = [measured], [path]
+        names = [str(name) for name in held_out["state"].values]
+        units = list(np.atleast_1d(held_out.attrs["units_of_states"]))
+        outputs = np.atleast_1d(held_out.attrs.get("units_of_outputs", []))
+        if outputs.size and not found.refusal:
+            y = held_out["y"].values[0]
+            flat = path.reshape(-1, path.shape[2])
+            with np.errstate(all="ignore"):
+                own = found.dae.efforts(flat) @ found.port
+            channels.append(y)
+            runs.append(own.reshape(y.shape))
+            noise = np.append(noise, noise_std(y))
+            names += [f"output_{name}" for name in held_out["port"].values]
+            units += list(outputs)
+        measured, path = (np.concatenate(a, axis=2) for a in (channels, runs))
+        with np.errstate(all="ignore"):
+            errors = np.sqrt(((path - measured) ** 2).mean(axis=(0, 1)))
+        return Prediction(
+            names,
+            units,
+            list(measured),
+            list(path),
+            [np.broadcast_to(2 * noise, one.shape) for one in measured],
+            [f"motion {i + 1}" for i in range(len(path))],
+            {
+                "errors": np.where(np.isfinite(errors), errors, 1e300).tolist(),
+                "noise": noise.tolist(),
+                "sizes": measured.std(axis=(0, 1)).tolist(),
+                "names": names,
+            },
+        )
+
+    def findings(self, model, observations, rollout) -> Findings:
+        """Entries of J, R, B and H; nothing of a form that does not fit."""
+        found, told = StructureModel(model), json.loads(rollout.attrs["numbers"])
+        known = found.gauge_dimension
+        open_directions = [n for n, x in known.items() if np.isfinite(x) and x > 0]
+        is_open = bool(found.refusal) and any(np.isfinite(x) for x in known.values())
+        terms = [] if found.refusal else list(_terms(found))
+        reservations = [found.refusal] if is_open else []
+        if not found.refusal:
+            reservations += _misfits(terms, told)
+        return Findings(
+            terms=terms,
+            refusals=[found.refusal] if found.refusal and not is_open else [],
+            reservations=reservations,
+            about=str(found),
+            scale="The equation is dx/dt = (J - R) ∇H(x) + B u, y = Bᵀ∇H(x).",
+            undecided=[
+                f"{OPEN_IF[name]} leave {known[name]:g} directions of J, R, B and H "
+                "open"
+                for name in open_directions
+            ],
+            predicted=_predicted(told),
+        )
+
+
+def _terms(found: StructureModel):
+    """Rows of the entries that are not zero."""
+    data = found.dataset
+    for letter, name in PARTS.items():
+        values, errors = (
+            data[f"{name}_{what}"].values[0] for what in ("estimate", "std")
+        )
+        for i, j in np.argwhere(np.nan_to_num(values) != 0).tolist():
+            if letter == "B" or j >= i:
+                label = f"{letter}_{i + 1}{j + 1}"
+                yield label, letter, float(values[i, j]), float(errors[i, j]), ""
+    weights, errors = (
+        data[f"coefficient_{what}"].values[0] for what in ("estimate", "std")
+    )
+    for k in np.flatnonzero(np.nan_to_num(weights)):
+        term = str(data["term"].values[k])
+        yield term, "H", float(weights[k]), float(errors[k]), ""
+
+
+def _misfits(terms, told: Mapping) -> list[str]:
+    """Channels whose free runs miss more than noise and intervals explain."""
+    certain = min(1.96 * std / abs(value) for _, _, value, std, _ in terms if std > 0)
+    texts = []
+    columns = (told[key] for key in ("names", "errors", "noise", "sizes"))
+    for name, error, noise, size in zip(*columns, strict=True):
+        rest = np.sqrt(max(error**2 - noise**2, 0.0))
+        if error > LARGEST_MISFIT * noise and rest > certain * size:
+            texts.append(
+                f"free runs of what was held out miss {name} by {error / noise:.2g} "
+                "times its noise"
+            )
+    return texts
+
+
+def _predicted(told: Mapping) -> list[str]:
+    """Errors of free runs, as a table in Markdown."""
+    lines = [
+        "Free runs of the held-out motions under their recorded inputs:",
+        "| channel | rms error | of its standard deviation | over its noise |",
+        "|---|---|---|---|",
+    ]
+    columns = (told[key] for key in ("names", "errors", "noise", "sizes"))
+    for name, error, noise, size in zip(*columns, strict=True):
+        if error < 1e300:
+            cells = f"{error:.3g} | {100 * error / size:.2g} % | {error / noise:.3g}"
+        else:
+            cells = "lost | | "
+        lines.append(f"| {name} | {cells} |")
+    return lines
+
+
+def _fitted_runs(found: StructureModel, measured, u, step: float) -> np.ndarray:
+    """Free runs (run, time, state) from the initial states that fit best."""
+    from scipy.interpolate import make_interp_spline  # slow to import
+
+    times, n = measured.shape[1:]
+    half = make_interp_spline(np.arange(times), u, k=5, axis=1)(
+        np.arange(2 * times - 1) / 2
+    )
+
+    def run(start: np.ndarray) -> np.ndarray:
+        path = np.empty_like(measured)
+        path[:, 0] = start
+        with np.errstate(all="ignore"):
+            for k in range(times - 1):
+                pushed = (half[:, 2 * k + i] for i in range(3))
+                path[:, k + 1] = runge_kutta_step(
+                    found.rates, path[:, k], step, *pushed
+                )
+        return path
+
+    start, best = measured[:, 0], run(measured[:, 0])
+    scale = measured.std(axis=(0, 1))
+    for _ in range(STEPS):
+        slopes = [
+            (run(start + DIFFERENCE * scale * e) - best) / DIFFERENCE for e in np.eye(n)
+        ]
+        slopes = np.stack(slopes, axis=-1) / scale[:, None]
+        left = (measured - best) / scale
+        if not (np.isfinite(slopes).all() and np.isfinite(left).all()):
+            return best
+        moves = [
+            np.linalg.lstsq(a.reshape(-1, n), b.ravel(), rcond=None)[0]
+            for a, b in zip(slopes, left, strict=True)
+        ]
+        tried = start + scale * np.array(moves)
+        path = run(tried)
+        if not ((path - measured) ** 2).sum() < ((best - measured) ** 2).sum():
+            break
+        start, best = tried, path
+    return best
+
+
+KINDS = {"ports": Ports()}

@@ -1,0 +1,215 @@
+"""Stage `import` of other kinds than motions: even samples for the family of the kind.
+
+Reading, units, clocks and gaps are those of motions; what the columns are for is up to
+the kind (:mod:`leastaction.core.own_data`). A part of them is held out.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from fnmatch import fnmatch
+
+import numpy as np
+import xarray as xr
+
+from leastaction.core.own_data import Kind, Samples, kinds
+from leastaction.recordings.columns import (
+    column,
+    columns_of,
+    is_pattern,
+    remarks_of_units,
+    time_factor,
+)
+from leastaction.recordings.configuration import MOTION
+from leastaction.recordings.error import RecordingError
+from leastaction.recordings.import_recording import (
+    HELD_OUT_SHARE_OF_LONGEST,
+    NO_TAGS,
+    TRAJECTORIES_PER_HELD_OUT,
+    import_recording,
+    plain_text,
+    read_out,
+)
+from leastaction.recordings.splitting import (
+    LEAST_ROWS,
+    fill_inputs,
+    read_trajectories,
+    resample,
+)
+from leastaction.recordings.tables import open_table, unchanged
+
+
+def imported(settings: Mapping) -> tuple[xr.Dataset, dict[str, xr.Dataset]]:
+    """Observations of a recording of any kind, and by name what goes with them.
+
+    Of others than motions that is what is ``held_out``.
+
+    `settings` are those of :func:`~.import_recording.import_recording`, and the `kind`.
+
+    Raises
+    ------
+    RecordingError
+        One message: file, row or column, what was expected, what to do.
+    """
+    if settings["kind"] == MOTION:
+        return import_recording(settings), {}
+    kind = kinds()[settings["kind"]]
+    with unchanged(settings["import"]["files"]):
+        samples, texts = _samples(settings["import"], kind)
+    held = _held_out(samples, settings["held_out"])
+    try:
+        observations = kind.observations(held[0])
+        rest = kind.held_out(held[1], observations)
+    except ValueError as error:
+        files = [f if isinstance(f, str) else "" for f in settings["import"]["files"]]
+        named = ", ".join(filter(None, files))
+        raise RecordingError(f"{named}: {error}" if named else str(error)) from None
+    about = {
+        "kind": kind.name,
+        "warnings": json.dumps([text.translate(NO_TAGS) for text in texts]),
+        "amounts": json.dumps([_amount(part) for part in held]),
+    }
+    return observations.assign_attrs(about), {"held_out": rest}
+
+
+def _samples(given: Mapping, kind: Kind) -> tuple[Samples, list[str]]:
+    """Columns on even times, and what there is to say of them."""
+    given = _wide(given) if given["position"] else given
+    channels = columns_of(_expanded(given), kind)
+    order = [s for s in kind.sections if s in channels and s != "inputs"]
+    order += ["inputs"] if "inputs" in channels else []  # may be held between samples
+    columns = [c for section in order for c in channels[section].values()]
+    read = read_trajectories(
+        given["files"], given, columns, time_factor(given["time"]["unit"])
+    )
+    texts = [*remarks_of_units(given, read.headings, {}), *fill_inputs(read)]
+    smooth = sum(len(channels[s]) for s in order if s != "inputs")
+    values, _, clock = resample(read.done, smooth)
+    kept = [t for t in read.done if len(t.time) >= LEAST_ROWS]
+    edges = np.cumsum([0, *(len(channels[s]) for s in order)])
+    places = {s: slice(a, b) for s, a, b in zip(order, edges, edges[1:], strict=False)}
+    texts += read_out(read, sum(len(t.time) for t in read.done), kept, {}, 0)
+    if clock.resampled:
+        texts.append("the clock is uneven: values were interpolated to even times")
+    found = Samples(
+        {s: [v[:, place] for v in values] for s, place in places.items()},
+        {s: tuple(channels[s]) for s in order},
+        {s: tuple(c.unit for c in channels[s].values()) for s in order},
+        clock.step,
+        tuple(plain_text(t.label) for t in kept),
+        given,
+    )
+    return found, texts
+
+
+def _expanded(given: Mapping) -> dict:
+    """Coordinates whose column is a pattern, one for each column that fits it."""
+    found = {}
+    for name, entry in given["coordinates"].items():
+        pattern = str(entry.get("column", name))
+        if not is_pattern(pattern):
+            found[name] = entry
+            continue
+        names = open_table(given["files"][0], given).columns
+        own = [one for one in names if fnmatch(one, pattern)]
+        if not own:
+            raise RecordingError(
+                f"import.coordinates.{name}",
+                f"no column fits {pattern!r}",
+                f"some of {', '.join(names[:20])}",
+                "Correct the pattern",
+            )
+        found |= {f"{name}_{i}": {**entry, "column": c} for i, c in enumerate(own)}
+    return {**given, "coordinates": found}
+
+
+def _wide(given: Mapping) -> dict:
+    """A long table, a row for every time and position, as one with a column per node.
+
+    Raises
+    ------
+    RecordingError
+        If the positions are not even, or a position has no value at some time.
+    """
+    ((place, entry),) = given["position"].items()
+    ((name, of),) = given["coordinates"].items()
+    metres = column(place, entry, f"import.position.{place}")
+    position, value = entry.get("column", place), of.get("column", name)
+    clock, label = given["time"].get("column"), given.get("trajectory")
+    keys = [label, clock] if label else [clock]
+    frames, positions = [], None
+    for source in given["files"]:
+        table = open_table(source, given)
+        table.check_columns(dict.fromkeys([clock, position, value], "import"))
+        long = table.read([clock, position, value], [label] if label else [])
+        where = f"{table.path}, column {value!r}"
+        twice = long.duplicated([*keys, position])
+        if twice.any():
+            raise RecordingError(
+                f"{where}, line {long.index[twice.argmax()]}",
+                "a time and position stand there twice",
+                "one value for each",
+                "Name the column that tells motions apart (`import.trajectory`)",
+            )
+        frame = long.pivot(index=keys, columns=position, values=value)
+        if frame.isna().any(axis=None):
+            raise RecordingError(
+                where,
+                f"{int(frame.isna().sum().sum())} times have no value at some position",
+                "a value for every time and position",
+                "Leave such positions or times out",
+            )
+        positions = metres.convert(frame.columns.to_numpy())
+        frame.columns = [f"{name}_{i}" for i in range(len(positions))]
+        frames.append(frame.reset_index())
+    steps = np.diff(positions)
+    if len(steps) < 2 or np.ptp(steps) > 1e-3 * steps.mean():
+        raise RecordingError(
+            f"import.position.{place}",
+            f"{len(positions)} positions with steps of {steps.min(initial=np.inf):.4g} "
+            f"to {steps.max(initial=0):.4g} m",
+            "three or more evenly spaced positions",
+            "Interpolate u to even positions knowingly, or leave some out",
+        )
+    periodic = given["ends"] == "periodic"
+    length = float(steps.mean() * (len(positions) - (not periodic)))
+    pattern = {name: {**of, "column": f"{name}_*"}}
+    return {"length": length, **given, "files": frames, "coordinates": pattern}
+
+
+def _held_out(samples: Samples, wanted) -> tuple[Samples, Samples]:
+    """What is learned from, and what only the prediction sees."""
+    labels = list(samples.labels)
+    every = range(len(labels))
+    if wanted is not None:
+        held = [i for i in every if any(fnmatch(labels[i], str(w)) for w in wanted)]
+        if not held or len(held) == len(labels):
+            raise RecordingError(
+                "validate.held_out",
+                f"it names {len(held)} of {len(labels)} trajectories",
+                f"some of {', '.join(labels)}, not all",
+                "Correct `validate.held_out`",
+            )
+    elif len(labels) >= TRAJECTORIES_PER_HELD_OUT:
+        count = len(labels) // TRAJECTORIES_PER_HELD_OUT
+        held = np.linspace(0, len(labels) - 1, count + 2)[1:-1].round().astype(int)
+    else:
+        longest = int(np.argmax(samples.lengths))
+        cut = round((1 - HELD_OUT_SHARE_OF_LONGEST) * samples.lengths[longest])
+        series = {
+            k: [v[:cut] if i == longest else v for i, v in enumerate(y)]
+            for k, y in samples.series.items()
+        }
+        end = samples.part([longest], slice(cut, None))
+        labelled = (f"{labels[longest]} (end)",)
+        return replace(samples, series=series), replace(end, labels=labelled)
+    rest = [i for i in every if i not in set(held)]
+    return samples.part(rest), samples.part(list(held))
+
+
+def _amount(samples: Samples) -> str:
+    """How much there is, in words."""
+    count, total = len(samples.labels), sum(samples.lengths)
+    several = "y" if count == 1 else "ies"
+    seconds = total * samples.time_step
+    return f"{count} trajector{several}, {total} samples, {seconds:.4g} s"

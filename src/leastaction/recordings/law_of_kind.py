@@ -1,0 +1,119 @@
+"""The law of a table of another kind than a motion, as its family puts it in words."""
+
+import json
+from functools import cached_property
+
+import pandas as pd
+import xarray as xr
+
+from leastaction.core.model import IdentifiedModel, model_of
+from leastaction.core.own_data import Findings, kinds, one_case
+from leastaction.recordings.columns import CONTRADICTION
+from leastaction.recordings.law import (
+    FOUND,
+    NONE,
+    RESERVED,
+    LawPage,
+    table,
+    table_of_terms,
+)
+from leastaction.recordings.units_of_terms import coefficient_units
+
+
+class LawOfKind(LawPage):
+    """Law of a field, a density, a port-Hamiltonian system or of snapshots.
+
+    ``print(law)`` shows it as ``law.md`` does; :attr:`learned` is the model of the
+    family, which moves.
+    """
+
+    @cached_property
+    def learned(self):
+        """Model of the family, such as a :class:`~leastaction.IdentifiedModel`."""
+        return model_of(self.model)
+
+    @cached_property
+    def findings(self) -> Findings:
+        """What the family says of it."""
+        kind = kinds()[self.observations.attrs["kind"]]
+        return kind.findings(one_case(self.model), self.observations, self.rollout)
+
+    @property
+    def verdict(self) -> str:
+        """``found``, ``found, with reservations`` or ``no law found``."""
+        if self.findings.refusals:
+            return NONE
+        return RESERVED if self.reservations else FOUND
+
+    @property
+    def reservations(self) -> list[str]:
+        """Why the law is not simply `found`, one sentence each."""
+        told = [t for t in self._of_import if t.startswith(CONTRADICTION)]
+        return [*self.findings.refusals, *told, *self.findings.reservations]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to know about the data and the law, one sentence each."""
+        return [*self._of_import, *self.reservations, *self.findings.notes]
+
+    @property
+    def _of_import(self) -> list[str]:
+        return json.loads(self.observations.attrs.get("warnings", "[]"))
+
+    @property
+    def interval_factor(self) -> float:
+        """Standard errors in half an interval of 95 %."""
+        return self.findings.interval_factor
+
+    @property
+    def terms(self) -> pd.DataFrame:
+        """What was found, a row by term; columns of :attr:`IdentifiedModel.terms`."""
+        rows, factor = self.findings.terms, self.interval_factor
+        found = pd.DataFrame(rows, columns=["term", "of", "value", "std", "unit"])
+        if isinstance(self.learned, IdentifiedModel) and not found.unit.any():
+            unit_of = coefficient_units(self.learned, self.observations)
+            found["unit"] = [
+                unit_of(r.of, r.term) if r.of in ("L", "D", "S^2") else ""
+                for r in found.itertuples()
+            ]
+        found.insert(4, "low", found.value - factor * found["std"])
+        found.insert(5, "high", found.value + factor * found["std"])
+        return found
+
+    def coefficient(self, term: str, of: str | None = None) -> float:
+        """Value of a term; ValueError if there is no such term."""
+        from leastaction.core.families import unknown
+
+        terms = self.terms
+        chosen = terms[(terms.term == term) & ((terms.of == of) | (of is None))]
+        if len(chosen) != 1:
+            raise ValueError(unknown("term", term, terms.term))
+        return float(chosen.value.iloc[0])
+
+    @property
+    def rms_error(self) -> xr.DataArray:
+        """Rms error over what was held out, over half the range: (trajectory, dof)."""
+        return self.rollout["rms_error"].isel(replicate=0)
+
+    def _described(self) -> list[str]:
+        found = self.findings
+        undecided = found.undecided or ["nothing that was asked"]
+        parts = ["## The law"]
+        if len(found.terms):
+            parts.append(table(table_of_terms(self)))
+        if found.about:
+            parts += ["```text", found.about, "```"]
+        return [
+            *parts,
+            *filter(None, [found.scale]),
+            "## What the data cannot decide",
+            *(f"- {text}" for text in undecided),
+        ]
+
+    def _predicted(self) -> list[str]:
+        return list(self.findings.predicted)
+
+    def _amounts(self) -> list[str]:
+        given = json.loads(self.observations.attrs["amounts"])
+        verbs = "learned from", "held out for the prediction"
+        return [f"{verb}: {text}" for verb, text in zip(verbs, given, strict=True)]

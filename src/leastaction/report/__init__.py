@@ -1,1 +1,0 @@
-"""Figures, tables, pages and the scorecard."""

@@ -1,0 +1,398 @@
+"""Parameters estimated from a stationary density: errors, objective, level set."""
+
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from leastaction.figures.style import (
+    AT_X,
+    RANGE,
+    grid_of,
+    key,
+    legend_on_top,
+    note,
+    plain_numbers,
+    range_bar,
+    small,
+)
+from leastaction_papers.fokker_planck.figures.density import (
+    ORDER,
+    samples_text,
+    surface_and_map,
+)
+from leastaction_papers.fokker_planck.stationary_parameters import (
+    level_set_error,
+    parameters,
+    samples,
+    true_coefficients,
+    true_level,
+)
+from leastaction_papers.scorecard.looks import look, marked
+from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, panel_title
+
+DISTANCE_OF_ESTIMATORS = 0.22
+# Errors beyond it, in per cent, stand at the edge: a parameter that collapsed to zero.
+LARGEST_ERROR = 200.0
+KINDS = {"lagrangian": "$L$", "dissipation": "damping"}
+# Of the marks of two estimators, over the number of cells.
+RELATIVE_DISTANCE = 0.04
+
+POINTS = 121
+# Ranges of the axes of Figures 3 and 4, in the true value.
+RANGES = {"k": (0.6, 1.4), "a": (0.6, 1.4), "c": (0.4, 1.6)}
+# Range of the enlarged part of Figure 3.
+ENLARGED = (0.95, 1.05)
+KIND_OF = {"k": "lagrangian", "c": "dissipation", "a": "volatility"}
+NAMES = {"k": "$k$ (N/m)", "c": "$c$ (N s/m)", "a": "$a$ (N s$^{0.5}$)"}
+
+
+def stationary_parameters(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Relative errors in per cent: medians and 5–95 % ranges over the replicates.
+
+    The scale is linear within one per cent and logarithmic beyond it. What the density
+    does not determine has no mark, and the figure says so.
+    """
+    figure, grid = grid_of(settings, len(panels), 1, row=62, rest=10)
+    for i, (axes, panel) in enumerate(zip(grid[:, 0], panels, strict=True)):
+        _errors(axes, panel, settings)
+        axes.set_title(panel_title(panels, i))
+    _legend(figure, panels, settings, RANGE)
+    return figure
+
+
+def _errors(axes: Axes, panel: Panel, settings: Mapping) -> None:
+    estimators = [name for name in ORDER if name in panel.models]
+    labels: list[str] = []
+    for k, name in enumerate(estimators):
+        found = parameters(panel.config, panel.models[name])
+        labels = [_label(panel, parameter.label) for parameter in found]
+        for i, parameter in enumerate(found):
+            x = i + DISTANCE_OF_ESTIMATORS * (k - (len(estimators) - 1) / 2)
+            error = np.clip(100 * parameter.error, -LARGEST_ERROR, LARGEST_ERROR)
+            if not range_bar(axes, x, error, **_mark(name, settings)) and not k:
+                centre = {"ha": "center", "fontsize": small(settings)}
+                note(axes, "not identifiable", i, 0.5, AT_X, **centre)
+    axes.set_xticks(range(len(labels)), labels)
+    axes.set_xlim(-0.6, len(labels) - 0.4)
+    _error_axis(axes, settings)
+    axes.margins(y=0.1)
+    axes.set_ylabel("Relative error (%)")
+
+
+def _mark(name: str, settings: Mapping) -> dict:
+    """Colour and marker of an estimator."""
+    return {"color": look(name).color(settings), "marker": look(name).marker}
+
+
+def _legend(figure: Figure, panels: Sequence[Panel], settings, note: str = "") -> None:
+    """Legend of the estimators that some panel has, each with a `note`."""
+    shown = [name for name in ORDER if any(name in p.models for p in panels)]
+    legend_on_top(figure, marked(shown, settings, note))
+
+
+def _error_axis(axes: Axes, settings: Mapping, linear: float = 1.0) -> None:
+    """Per cent, linear up to some number and logarithmic beyond it, and the truth."""
+    axes.set_yscale("symlog", linthresh=linear)
+    plain_numbers(axes.yaxis)
+    axes.axhline(0, color=settings["truth_color"], linewidth=0.8, zorder=0)
+
+
+def _label(panel: Panel, label: str, separator: str = "\n") -> str:
+    """Label of a parameter for an axis: what it belongs to, and the candidate."""
+    kind, _, term = label.partition(": ")
+    shown = panel.label(term)
+    if kind.startswith("noise strength"):
+        several = len(panel.config["system"]["coordinates"]) > 1
+        of = f" of {kind.rpartition(' ')[2]}" if several else ""
+        return f"noise{of},{separator}{shown}"
+    return f"{KINDS[kind]},{separator}{shown}"
+
+
+def samples_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Root mean square of the relative errors against the number of samples.
+
+    One row per system, one column per parameter. A single replicate, at the largest
+    number, has a hollow mark.
+    """
+    groups: dict[tuple, list[Panel]] = {}
+    for panel in panels:
+        labels = [p.label for p in parameters(panel.config, panel.model(MAIN))]
+        groups.setdefault(tuple(labels), []).append(panel)
+    columns = max(map(len, groups))
+    figure, grid = grid_of(settings, len(groups), columns, row=58, rest=10)
+    for row, (labels, members) in zip(grid, groups.items(), strict=True):
+        for axes in row[len(labels) :]:
+            axes.set_axis_off()
+        for j, (axes, label) in enumerate(zip(row, labels, strict=False)):
+            for name in ORDER:
+                _rms_errors(axes, members, name, j, settings)
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+            axes.set_xlabel("Samples")
+            plain_numbers(axes.yaxis)
+            text = _label(members[0], label, " ")
+            axes.set_ylabel(f"Relative error of {text} (%)")
+        row[0].set_title(members[0].title)
+    _legend(figure, panels, settings, " (rms)")
+    return figure
+
+
+def _rms_errors(
+    axes, members: Sequence[Panel], name: str, j: int, settings: Mapping
+) -> None:
+    points = []
+    for panel in members:
+        if name in panel.models:
+            error = parameters(panel.config, panel.models[name])[j].error
+            rms = 100 * np.sqrt(np.mean(error**2))
+            points.append((samples(panel.config), rms, len(error)))
+    points.sort()
+    style = _mark(name, settings)
+    axes.plot(*np.reshape(points, (-1, 3)).T[:2], color=style["color"], linewidth=0.9)
+    for x, rms, count in points:
+        face = style["color"] if count > 1 else "white"
+        axes.plot(x, rms, markersize=4.0, markerfacecolor=face, **style)
+
+
+def bins_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Errors against the number of cells: exact density (lines), samples (marks)."""
+    labels = [p.label for p in parameters(panels[0].config, panels[0].model(MAIN))]
+    figure, (grid,) = grid_of(settings, 1, len(labels), row=75)
+    for k, name in enumerate(ORDER):
+        there = [panel for panel in panels if name in panel.models]
+        style, bias = _mark(name, settings), {}
+        for panel in there:
+            bins = panel.config["simulate"]["histogram"]["bins"]
+            found = parameters(panel.config, panel.models[name])
+            if panel.config["simulate"].get("exact"):
+                bias[bins] = [100 * parameter.error[0] for parameter in found]
+                continue
+            x = bins * (1 + RELATIVE_DISTANCE * (k - 1))
+            for axes, parameter in zip(grid, found, strict=True):
+                range_bar(axes, x, 100 * parameter.error, **style)
+        if bias:
+            x, y = zip(*sorted(bias.items()), strict=True)
+            for axes, errors in zip(grid, np.transpose(y), strict=True):
+                axes.plot(x, errors, linewidth=0.9, color=style["color"])
+    for axes, label in zip(grid, labels, strict=True):
+        axes.set_xscale("log")
+        _error_axis(axes, settings, 0.1)
+        axes.set_xticks([25, 50, 100, 200], ["25", "50", "100", "200"])
+        axes.minorticks_off()
+        axes.set_xlabel("Cells along each side")
+        name = _label(panels[0], label, " ")
+        axes.set_ylabel(f"Relative error of {name} (%)")
+    _legend(figure, panels, settings)
+    return figure
+
+
+def objective_independent(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """√E over stiffness and damping, which the density tells apart (Fig. 3).
+
+    Of the first panel; enlarged, the minimum of every panel.
+    """
+    figure, flat = _surface(panels[0], settings, "k", "c")
+    truth, handles = _Objective(panels[0]).truth, [_exact(settings)]
+    near = flat.inset_axes((0.03, 0.04, 0.36, 0.36))
+    near.plot(truth["k"], truth["c"], "x", color=settings["truth_color"])
+    shown = zip(panels, cycle(("estimate_color", "published_color")), cycle("os"))
+    for panel, colour, marker in shown:
+        mark = {"color": settings[colour], "marker": marker, "linestyle": "none"}
+        near.plot(*_Objective(panel).minimum("k", "c"), **mark)
+        text = f"minimum, {samples_text(samples(panel.config))} samples"
+        handles.append(key(text, **mark))
+    near.set(
+        xlim=truth["k"] * np.array(ENLARGED),
+        ylim=truth["c"] * np.array(ENLARGED),
+        xticks=[],
+        yticks=[],
+    )
+    note(near, "exact ± 5 %", 0.04, 0.9, fontsize=small(settings))
+    flat.indicate_inset_zoom(near, edgecolor="0.2", alpha=1.0)
+    legend_on_top(figure, handles)
+    return figure
+
+
+def objective_independent_finding(panels: Sequence[Panel]) -> str:
+    """Where the minimum of Figure 3 lies, by number of samples."""
+    found = []
+    for panel in panels:
+        objective = _Objective(panel)
+        errors = [
+            f"{value:.4g} ({100 * (value / objective.truth[n] - 1):+.2f} %)"
+            for n, value in zip("kc", objective.minimum("k", "c"), strict=True)
+        ]
+        k, c = (text.replace("-", "−") for text in errors)
+        least = np.sqrt(panel.model(BASELINE)["objective"].values[0])
+        found.append(
+            f"with {_count(panel)} samples at k = {k} and c = {c}, where √E is "
+            f"{least:.2g}"
+        )
+    return f"There is one minimum: {'; '.join(found)}."
+
+
+def objective_dependent(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """√E over noise strength and damping: a ravine along the level set (Fig. 4)."""
+    (panel,) = panels
+    figure, flat = _surface(panel, settings, "a", "c")
+    a, red = _Objective(panel).range("a"), settings["truth_color"]
+    flat.plot(a, true_level(panel.config) * a**2, color=red)
+    legend_on_top(figure, [_exact(settings), key("level set $c = a^2/2$", red)])
+    return figure
+
+
+def objective_dependent_finding(panels: Sequence[Panel]) -> str:
+    """How closely the bottom of the ravine of Figure 4 follows the level set."""
+    (panel,) = panels
+    objective = _Objective(panel)
+    a = objective.range("a")
+    theta, damping = objective.at(a=a, c=0.0), objective.place["c"]
+    row = objective.form[damping]
+    theta[:, damping] = c = -(theta @ row) / row[damping]
+    lowest = objective.root(theta)
+    errors = 100 * (c / (true_level(panel.config) * a**2) - 1)
+    off = f"{errors.min():+.1f} to {errors.max():+.1f}".replace("-", "−")
+    return (
+        f"The bottom of the valley is {off} % off "
+        f"c = a²/2 ({_count(panel)} samples). Along it √E rises from "
+        f"{lowest.min():.2g} to {lowest.max():.2g} with a, nearly nothing beside the "
+        "walls: damping and noise strength cannot be told apart."
+    )
+
+
+class _Objective:
+    """E = θᵀ G θ of the published residual, for k, c and a of a linear oscillator.
+
+    `truth` are their true values, and `place` their places in `theta`, the true θ.
+    """
+
+    def __init__(self, panel: Panel):
+        equation, self.theta = true_coefficients(panel.config)
+        kinds = [term.kind for term in equation.terms]
+        self.form = panel.model(BASELINE)["objective_form"].values[0]
+        self.place = {name: kinds.index(kind) for name, kind in KIND_OF.items()}
+        self.truth = {name: self.theta[i] for name, i in self.place.items()}
+        self.truth["a"] **= 0.5
+
+    def range(self, name: str) -> np.ndarray:
+        """Values of a parameter on an axis."""
+        return self.truth[name] * np.linspace(*RANGES[name], POINTS)
+
+    def at(self, a=None, **values) -> np.ndarray:
+        """θ, shape (..., term), with other values of some parameters."""
+        if a is not None:
+            values["a"] = a**2
+        shape = np.broadcast(*values.values()).shape
+        theta = np.tile(self.theta, (*shape, 1))
+        for name, value in values.items():
+            theta[..., self.place[name]] = value
+        return theta
+
+    def root(self, theta: np.ndarray) -> np.ndarray:
+        """√E, shape (...)."""
+        return np.sqrt(np.einsum("...i,ij,...j->...", theta, self.form, theta))
+
+    def minimum(self, *free: str) -> np.ndarray:
+        """Values of the `free` parameters at the least E, the others being true."""
+        found = [self.place[name] for name in free]
+        rest = np.delete(np.arange(len(self.theta)), found)
+        right = self.form[np.ix_(found, rest)] @ self.theta[rest]
+        return -np.linalg.solve(self.form[np.ix_(found, found)], right)
+
+
+def _count(panel: Panel) -> str:
+    """Number of samples, for a finding."""
+    return samples_text(samples(panel.config), plain=True)
+
+
+def _exact(settings: Mapping) -> Line2D:
+    """Entry of the true parameters in a legend."""
+    return key("exact", settings["truth_color"], "x", linestyle="none")
+
+
+def _surface(panel: Panel, settings: Mapping, first: str, second: str):
+    """Surface and map of √E over two parameters, with a cross at the true ones."""
+    objective = _Objective(panel)
+    x, y = objective.range(first), objective.range(second)
+    grid = np.meshgrid(x, y, indexing="ij")
+    root = objective.root(objective.at(**{first: grid[0], second: grid[1]}))
+    figure, solid, flat = surface_and_map(settings)
+    levels = MaxNLocator(12).tick_values(0.0, root.max())
+    colours = {"cmap": "viridis", "vmin": 0.0, "vmax": levels[-1]}
+    solid.contour(*grid, root, levels, offset=0.0, linewidths=0.7, zorder=0, **colours)
+    mesh = {"rcount": 30, "ccount": 30, "linewidth": 0.1, "edgecolor": "0.3"}
+    solid.plot_surface(*grid, root, zorder=1, **mesh, **colours)
+    solid.set_zlim(0, levels[-1])
+    filled = flat.contourf(*grid, root, levels, **colours)
+    flat.contour(*grid, root, levels, colors="white", linewidths=0.4)
+    label = r"$\sqrt{E}$ (SI units)"
+    figure.colorbar(filled, ax=flat, pad=0.02).set_label(label)
+    solid.set_zlabel(label)
+    cross = {"marker": "x", "linestyle": "none", "color": settings["truth_color"]}
+    place = [objective.truth[first]], [objective.truth[second]]
+    solid.plot(*place, [0.0], zorder=2, **cross)
+    flat.plot(*place, **cross)
+    flat.set_title(f"{samples_text(samples(panel.config))} samples", loc="center")
+    flat.set_ylim(y[0], y[-1])
+    for axes in (solid, flat):
+        axes.set_xlabel(NAMES[first])
+        axes.set_ylabel(NAMES[second])
+    return figure, flat
+
+
+def level_set(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Damping as a function of the noise strength, and its error (Fig. 5).
+
+    First replicate; the curve is the exact level set c = a² c₀/a₀². The errors have a
+    scale that is linear within one per cent (grey) and logarithmic beyond it.
+    """
+    (panel,) = panels
+    ratio = true_level(panel.config)
+    figure, ((left, right),) = grid_of(settings, 1, 2, row=75)
+    # Ours, then the paper's over it, with larger open marks: they lie on one another.
+    estimators = [name for name in ORDER if name in panel.models][::-1]
+    for size, name in zip((2.4, 4.2, 6.0), estimators, strict=False):
+        model = panel.models[name]
+        a = model["level_volatility"].values[0]
+        c = model["level_dissipation_estimate"].values[0]
+        style = {"markersize": size, "markerfacecolor": "none"} | _mark(name, settings)
+        left.plot(a, c, linestyle="none", **style)
+        error = 100 * level_set_error(panel.config, model)[0]
+        right.plot(a, error, linewidth=0.7, **style)
+    fine = np.linspace(0, a.max(), 200)
+    red = {"color": settings["truth_color"]}
+    left.plot(fine, ratio * fine**2, lw=1.0, zorder=0, **red)
+    x = 0.6 * a.max()
+    note(left, "exact level set", x, ratio * x**2, "data", offset=(6, -10), **red)
+    left.set_ylabel("Damping $c$ (N s/m)")
+    right.set_ylabel("Relative error of $c$ (%), logarithmic beyond 1 %")
+    _error_axis(right, settings)
+    right.axhspan(-1, 1, color="0.93", zorder=-1)
+    note(right, "linear", a.max(), 0.7, "data", ha="right", va="center")
+    for axes in (left, right):
+        axes.set_xlabel("Noise strength $a$ (N s$^{0.5}$)")
+    legend_on_top(figure, marked(estimators[::-1], settings))
+    return figure
+
+
+def level_set_finding(panels: Sequence[Panel]) -> str:
+    """Errors of the level set, the largest and the median, by estimator."""
+    (panel,) = panels
+    said = []
+    for name in (BASELINE, MAIN):
+        model = panel.model(name)
+        a = model["level_volatility"].values[0]
+        error = 100 * np.abs(level_set_error(panel.config, model)[0])
+        said.append(
+            f"{name} is off by {np.median(error):.2g} % in the median and "
+            f"{error.max():.2g} % at worst, at a = {a[error.argmax()]:g}"
+        )
+    return (
+        f"To the eye all estimates lie on the level set ({_count(panel)} samples). "
+        f"In numbers {'; '.join(said)}; the paper says less than 2.81 %."
+    )

@@ -1,0 +1,69 @@
+"""Steps of the published recipe and its rivals, and how models are rolled out."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from leastaction.core.method import Assemble, Differentiate, Rollout
+from leastaction.core.settings import Count
+from leastaction.densities import EVERY_PART
+from leastaction.densities.recipes import BINS, Bins, WithVolatility
+
+
+class CentralStencil(Differentiate):
+    """The density from a histogram, and central differences that act on it."""
+
+    run = ".fokker_planck_residual:central_stencil"
+    reads = ("histogram",)
+    makes = "density_stencil"
+
+    method: Literal["central_stencil"] = "central_stencil"
+    bins: Bins = BINS
+
+
+class StationaryResidual(Assemble):
+    """Residual of the stationary Fokker–Planck equation by finite differences."""
+
+    run = ".fokker_planck_residual:stationary_residual"
+    reads = ("density_stencil",)
+    makes = "stationary_residual"
+    uses = EVERY_PART
+
+    method: Literal["stationary_residual"] = "stationary_residual"
+
+
+class ResidualLeastSquares(WithVolatility):
+    """Least squares of the Fokker–Planck residual of a measured density."""
+
+    run = ".fokker_planck_residual:residual_least_squares"
+    reads = ("stationary_residual",)
+
+    method: Literal["residual_least_squares"] = "residual_least_squares"
+    minimiser: Literal["closed_form", "nelder_mead"] = Field(
+        "closed_form",
+        description="The objective is quadratic; nelder_mead is for comparison.",
+    )
+    batches: Count | None = Field(
+        None, description="First batches of the record that count; null, all of them."
+    )
+
+
+class SplitSampleResidual(WithVolatility):
+    """Fokker–Planck residual, independent histograms as mutual instruments."""
+
+    run = ".fokker_planck_residual:split_sample_residual"
+    reads = ("stationary_residual",)
+
+    method: Literal["split_sample_residual"] = "split_sample_residual"
+
+
+class DensityRollout(Rollout):
+    """Densities and level sets of truth and model."""
+
+    run = ".density_rollout:validate"
+    reads = ("histogram", "state_moments")
+    makes = "density_rollout"
+
+
+# The recipe of the paper.
+PUBLISHED = {"density": (CentralStencil, StationaryResidual, ResidualLeastSquares)}

@@ -1,0 +1,1 @@
+"""Figures, tables, pages and the scorecard of the papers."""

@@ -1,0 +1,114 @@
+"""How estimators and components look in every figure: names, colours, markers."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import cycle
+
+from matplotlib.lines import Line2D
+
+from leastaction.figures.style import key
+from leastaction_papers.scorecard.recovery import BASELINE, MAIN
+
+
+@dataclass(frozen=True)
+class Look:
+    """Look of an estimator: `label` in legends, `marker` of marks, `dashes` of lines.
+
+    `colour` is a setting of the style, such as ``estimate_color``, or a colour.
+    `hollow` marks are white inside, and series dashed: on smoothed data.
+    """
+
+    label: str
+    colour: str
+    marker: str | tuple
+    dashes: str | tuple = "-"
+    hollow: bool = False
+
+    def color(self, settings: Mapping) -> str:
+        """Colour in a style."""
+        return settings.get(self.colour, self.colour)
+
+    def series(self, settings: Mapping) -> dict:
+        """Keyword arguments of a line with small marks."""
+        return {
+            "color": self.color(settings),
+            "marker": self.marker,
+            "markersize": 2.8,
+            "markerfacecolor": "white" if self.hollow else self.color(settings),
+            "markeredgewidth": 0.7,
+            "linestyle": (0, (4, 2.0)) if self.hollow else "-",
+            "linewidth": 0.9,
+        }
+
+
+LOOKS = {
+    MAIN: Look("recommended", "estimate_color", "o"),
+    BASELINE: Look("published", "published_color", "D", (0, (5, 1.5))),
+    # Rivals on noisy motions.
+    "sindy_pi": Look("SINDy-PI", "sindy_pi_color", "s"),
+    "lagrangian_sindy": Look("Lagrangian-SINDy", "lagrangian_sindy_color", "^"),
+    # Snapshots.
+    "published_lgp": Look("LGP", "sindy_pi_color", "+", (0, (3, 1, 1, 1))),
+    "published_lgp_exact": Look(
+        "LGPExact", "lagrangian_sindy_color", (6, 2, 0), (0, (1, 1.2))
+    ),
+    "published_gp_flow": Look("GPFlow", "#8a5a44", "d", (0, (6, 1, 1, 1, 1, 1))),
+    "held_out": Look("held-out data", "#3f9bbf", "s", (0, (4, 1))),
+    "unconstrained": Look("unconstrained", "0.55", "v", (0, (4, 1))),
+    "second_order": Look("four-point stencil", "#2a7f62", "^", (0, (2, 1))),
+    "finite_differences": Look(
+        "SINDy, differences", "sindy_pi_color", "s", (0, (4, 1))
+    ),
+    "spectral": Look(
+        "SINDy, spectral", "lagrangian_sindy_color", "D", (0, (3, 1, 1, 1))
+    ),
+    # Ports.
+    "published_exact": Look("exact derivative", "#2f8f5b", "s"),
+    "published_subset": Look("GP on the training set", "sindy_pi_color", "^"),
+    "published_forward": Look("forward differences", "sindy_pi_color", "^"),
+    "published_high_order": Look("as published, high-order data", "#8a5a44", "v"),
+    "independent": Look(
+        "independent processes, high-order data", "lagrangian_sindy_color", "x"
+    ),
+    # Stationary densities.
+    "split_sample": Look("split sample", "sindy_pi_color", "s"),
+}
+# Colours and marks of components of one quantity, such as the states of a system.
+COMPONENTS = ("#1b4f9c", "#e08a00", "#2f8f5b", "#7b3fa0", "#5c6b73", "#3fa7c9")
+COMPONENTS += ("#8a5a44", "#d1689c")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
+SIZE = 3.5
+OTHER = Look("", "lagrangian_sindy_color", "v", (0, (4, 1)))
+SMOOTHED = "_smoothed"
+
+
+def look(estimator: str, labels: Mapping[str, str] | None = None) -> Look:
+    """Look of an estimator; an unknown one goes by its own name.
+
+    `labels` are what a family calls estimators, where that is not the name of the
+    table.
+    """
+    plain = estimator.removesuffix(SMOOTHED)
+    found = LOOKS.get(plain)
+    if found is None:
+        return replace(OTHER, label=estimator.replace("_", " "))
+    found = replace(found, label=(labels or {}).get(plain, found.label))
+    if plain != estimator:
+        found = replace(found, label=f"{found.label}, smoothed", hollow=True)
+    return found
+
+
+def marked(
+    estimators: Iterable[str], settings: Mapping, text: str = "", **style
+) -> list[Line2D]:
+    """Legend of estimators that are drawn as marks with a range, each with a `text`."""
+    style = {"markersize": 4.0, "linewidth": 0.9} | style
+    return [
+        key(one.label + text, one.color(settings), **{"marker": one.marker} | style)
+        for one in map(look, estimators)
+    ]
+
+
+def colored(entries: Iterable) -> Iterator[tuple]:
+    """(colour, entry) of components, states or scenarios."""
+    return zip(cycle(COMPONENTS), entries, strict=False)

@@ -1,0 +1,417 @@
+"""Motions of learned Lagrangians and their energies: Figures 3 and 4, mechanisms."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from leastaction.figures.readable import listed, plain_scientific, scientific
+from leastaction.figures.style import grid_of, key, legend_on_top, small, time_axis
+from leastaction_papers.scorecard.panel import MAIN, Panel, lettered, panel_title
+from leastaction_papers.shadow_integration.figures._shared import (
+    GREYS,
+    LEAST_ENERGY,
+    ORDER_MARKERS,
+    dots,
+    hamiltonian_label,
+    largest_by_window,
+    line_handles,
+    line_style,
+    look_of,
+    name_axes,
+    name_of,
+    names_of,
+    true_energy,
+)
+from leastaction_papers.shadow_integration.shadow_panel import (
+    Learned,
+    chosen,
+    cyclic_coordinates,
+    learned,
+)
+
+# Samples of the path on the left.
+FIRST_SAMPLES = 60
+# Errors are drawn as the largest of so many windows: a line of 2000 is a bar.
+WINDOWS_OF_PATH = 200
+# Smaller errors of a position are round-off.
+LEAST_ERROR = 1e-9
+SHOWN = ("published_lgp", "published_lgp_exact", "published", "recommended")
+SIZE = 5.5
+# Marks that may lie on each other: the last one is an open circle around the others.
+SIZES = {"recommended": 9.0}
+LARGEST_IN_LEGEND = 6
+# Lines of the largest value in each of so many windows of time.
+WINDOWS_OF_ENERGY = 40
+# Stored energies that are drawn one by one: some periods of the motion.
+FIRST_ENERGIES = 81
+SHOWN_ENERGIES = ("published", "recommended")
+ANY_ORDER = r"H^{[\![k]\!]}"
+# Smaller changes of a momentum are round-off.
+LEAST_MOMENTUM = 1e-16
+
+
+def shadow_path(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Path of the long rollout: left its beginning, right its error up to the end.
+
+    One row per coordinate, first replicate, lowest noise. The error |q̂ − q| is the
+    largest in each of 200 windows of time; a line that ends has failed there.
+    """
+    rows = [(i, name) for i, p in enumerate(panels) for name in p.truth.coordinates]
+    found = [learned(panel) for panel in panels]
+    figure, grid = grid_of(settings, len(rows), 2, row=38, rest=18)
+    for (left, right), (i, name) in zip(grid, rows, strict=True):
+        panel, label = panels[i], panels[i].label(name)
+        unit = panel.coordinate_unit(name)
+        _coordinate(left, right, found[i], name, settings)
+        left.set_ylabel(f"{label} ({unit})")
+        right.set_ylabel(f"Error of {label} ({unit})")
+        if name == panel.truth.coordinates[0]:
+            left.set_title(panel_title(panels, i))
+            steps = [
+                f"{look_of(one.estimator).label} after "
+                f"{int(one.at_main('steps_done')[0])} steps"
+                for one in found[i].values()
+                if one.failed
+            ]
+            failures = "failed: " + ", ".join(steps) if steps else "none failed"
+            right.set_title(failures, loc="right", fontsize=small(settings))
+    figure.align_ylabels(grid[:, 0])
+    figure.align_ylabels(grid[:, 1])
+    names = names_of(found)
+    legend_on_top(figure, line_handles(names, settings), min(5, len(names) + 1))
+    return figure
+
+
+def finding(panels: Sequence[Panel]) -> str:
+    """Largest error of a position along the long rollout, and which motions failed."""
+    said = []
+    for panel, one in ((p, one) for p in panels for one in learned(p).values()):
+        unit = panel.coordinate_unit(panel.truth.coordinates[0])
+        error = plain_scientific(float(one.at_main("position_error")[0]))
+        text = f"{error} {unit} with {name_of(one)}"
+        if one.failed:
+            text += f", which fails after {int(one.at_main('steps_done')[0])} steps"
+        said.append(text)
+    return f"Largest error of a position: {'; '.join(said)}."
+
+
+def _coordinate(left: Axes, right: Axes, found, name: str, settings: Mapping) -> None:
+    beginning = slice(FIRST_SAMPLES)
+    for one in found.values():
+        case = one.first.sel(order=one.main, dof=name)
+        time, truth, path = (case[k].values for k in ("time", "q_true", "q_estimate"))
+        style = line_style(one, settings, linewidth=1.0, zorder=3)
+        left.plot(time[beginning], path[beginning], **style)
+        # All start at the same position.
+        error = np.abs(path - truth)[1:]
+        middle, largest = largest_by_window(time[1:], error, WINDOWS_OF_PATH)
+        right.plot(middle, np.maximum(largest, LEAST_ERROR), **style)
+    time, truth = time[beginning], truth[beginning]
+    left.plot(time, truth, color=settings["truth_color"], linewidth=1.6)
+    margin = 0.25 * np.ptp(truth) or 1.0
+    left.set_ylim(truth.min() - margin, truth.max() + margin)
+    right.set_yscale("log")
+    time_axis(left, time)
+    time_axis(right, case["time"].values)
+
+
+def snapshots(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Left the first snapshots in phase space, right the true energy along the rollout.
+
+    One row per coordinate; the energy stands beside the first. All motions start at the
+    same state (■). Line and dots are the truth; velocities of the models follow from
+    their momenta. The energy is the largest in each of 40 windows of time: single
+    samples of a periodic motion beat with its period.
+    """
+    rows = [(i, a) for i, p in enumerate(panels) for a in range(p.truth.dof)]
+    figure, grid = grid_of(settings, len(rows), 2, row=66, rest=14)
+    for (left, right), (i, a) in zip(grid, rows, strict=True):
+        panel, found = panels[i], chosen(panels[i], SHOWN)
+        _phase_plane(left, panel, found, a, settings)
+        if a == 0:
+            true_energy(right, found, settings, WINDOWS_OF_ENERGY)
+            left.set_title(panel_title(panels, i))
+        else:
+            right.axis("off")
+    line = {"color": "black", "linewidth": 0.8}
+    handles = [
+        key("start, truth", marker="s", markersize=5, **line),
+        key("snapshots, truth", marker=".", markersize=4, **line),
+    ]
+    for name in SHOWN:
+        style = _open_mark(name, settings)
+        style["markersize"] = min(LARGEST_IN_LEGEND, style["markersize"])
+        style["linestyle"] = look_of(name).dashes
+        handles.append(key(look_of(name).label, **style))
+    legend_on_top(figure, handles, 6)
+    return figure
+
+
+def snapshots_finding(panels: Sequence[Panel]) -> str:
+    """How far the first snapshots are missed, and how the true energy changes."""
+    panel = panels[0]
+    found, name = chosen(panel, SHOWN), panel.truth.coordinates[0]
+    unit = panel.config["system"]["coordinates"][name]["unit"]
+    missed, kept, grow = [], [], []
+    for one in found:
+        first, name = one.first, name_of(one)
+        away = np.abs(first["state_snapshot"] - first["state_snapshot_true"])
+        away = float(away.isel(state=slice(panel.truth.dof)).max())
+        missed.append(f"{plain_scientific(away)} {unit} with {name}")
+        energy = first["hamiltonian_estimate"].sel(order=one.main)
+        change = np.abs(energy - first["hamiltonian_start_true"]).values
+        kept.append(f"{plain_scientific(np.nanmax(change))} J with {name}")
+        if _grows(change):
+            grow.append(name)
+    end = found[0].first["time_energy"].values[-1]
+    return (
+        f"The first {found[0].first.sizes['snapshot']} positions are missed by at most "
+        f"{listed(missed)}. In {end:g} s the true energy changes by at most "
+        f"{listed(kept)}; {_growth(grow, 'the change')}."
+    )
+
+
+def _grows(change: np.ndarray) -> bool:
+    """Whether the largest of the last quarter exceeds that of the first by a tenth."""
+    first, *_, last = (np.nanmax(part) for part in np.array_split(change, 4))
+    return last > 1.1 * first
+
+
+def _growth(grow: Sequence[str], what: str) -> str:
+    return f"{what} grows with {listed(grow)}" if grow else f"{what} does not grow"
+
+
+def _phase_plane(axes: Axes, panel: Panel, found: Sequence[Learned], a: int, settings):
+    n = panel.truth.dof
+    line, true = (
+        found[0].first[name].values[:, [a, n + a]].T
+        for name in ("state_line_true", "state_snapshot_true")
+    )
+    black = {"color": "black", "zorder": 2}
+    axes.plot(*line, linewidth=0.8, **black)
+    axes.plot(*true, marker=".", markersize=4, linestyle="none", **black)
+    axes.plot(*true[:, 0], marker="s", markersize=6, linestyle="none", **black)
+    for one in found:
+        states = one.first["state_snapshot"].values[:, [a, n + a]].T
+        axes.plot(*states, zorder=3, **_open_mark(one.estimator, settings))
+    span = np.ptp(line, axis=1) * 0.12 + 1e-9
+    ends = np.transpose([line.min(axis=1) - span, line.max(axis=1) + span])
+    axes.set(xlim=ends[0], ylim=ends[1])
+    name = panel.truth.coordinates[a]
+    name_axes(axes, panel, name, f"{name}dot")
+
+
+def _open_mark(estimator: str, settings: Mapping) -> dict:
+    look = look_of(estimator)
+    return {
+        "color": look.color(settings),
+        "marker": look.marker,
+        "markersize": SIZES.get(estimator, SIZE),
+        "markerfacecolor": "none",
+        "markeredgewidth": 0.9,
+        "linestyle": "none",
+    }
+
+
+def shadow_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Left the true energy along every model's motion; right what a model conserves.
+
+    Left |H(t) − H(0)| of the true H. Right, of the recommended estimator (or the first
+    that there is), |H^[k] − ⟨H^[k]⟩| along its own motion, over the scale of its L.
+    Largest values in each of 40 windows of time, first replicate, lowest noise.
+    """
+    figure, grid = grid_of(settings, len(panels), 2, row=52, rest=18)
+    found = [learned(panel) for panel in panels]
+    for i, (each, (left, right)) in enumerate(zip(found, grid, strict=True)):
+        true_energy(left, each.values(), settings, WINDOWS_OF_ENERGY)
+        left.set_title(panel_title(panels, i))
+        one = each.get(MAIN) or next(iter(each.values()))
+        _conserved(right, one)
+        right.set_title(look_of(one.estimator).label)
+    handles = line_handles(names_of(found), settings, truth=False)
+    orders = sorted({k for each in found for one in each.values() for k in one.orders})
+    handles += [key(hamiltonian_label(k), markersize=3, **_style(k)) for k in orders]
+    legend_on_top(figure, handles, min(5, len(handles)))
+    return figure
+
+
+def _conserved(axes: Axes, one: Learned) -> None:
+    time = one.first["time_energy"].values
+    for order in one.orders:
+        values = one.first["hamiltonian_modified"].sel(order=order).values
+        if not np.isfinite(values).any():
+            continue
+        change = np.abs(values - np.nanmean(values))
+        middle, largest = largest_by_window(time, change, WINDOWS_OF_ENERGY)
+        largest = np.maximum(largest, LEAST_ENERGY)
+        axes.plot(middle, largest, markersize=2, **_style(order))
+    axes.set_yscale("log")
+    time_axis(axes, time)
+    axes.set_ylabel(
+        rf"$|{ANY_ORDER} - \langle {ANY_ORDER}\rangle|\,/\,\mathrm{{scale}}$ (J)"
+    )
+
+
+def _style(order: int) -> dict:
+    style = {"color": GREYS[order], "marker": ORDER_MARKERS[order]}
+    return style | {"markeredgewidth": 0, "linewidth": 0.8}
+
+
+def modified_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """H^[k](t) − H^[k](0) along the long rollout, one column for each order k (Fig. 4).
+
+    Line: its first samples; shaded: the band of the whole rollout. All energies are
+    divided by the scale of the learned Lagrangian, which is known up to a factor. The
+    width of each band stands above it, beside the width before the division.
+
+    Paper: its bands of 1e-4 and 1e-6 are those of a learned Lagrangian as it is.
+    """
+    rows = [(i, one) for i, p in enumerate(panels) for one in chosen(p, SHOWN_ENERGIES)]
+    columns = max(len(one.orders) for _, one in rows)
+    figure, grid = grid_of(settings, len(rows), columns, row=46, rest=12)
+    for row, (i, one) in zip(grid, rows, strict=True):
+        for axes, order in zip(row, one.orders, strict=False):
+            _modified(axes, one, order, settings)
+        name = look_of(one.estimator).label
+        title = f"{panel_title(panels, i)}, {name}" if len(panels) > 1 else name
+        row[0].set_ylabel(rf"{title}: ${ANY_ORDER}(t) - {ANY_ORDER}(0)$ (J)")
+    figure.align_ylabels(grid[:, 0])
+    time = rows[0][1].first["time_energy"].values
+    first, last = time[:FIRST_ENERGIES][-1], time[-1]
+    handles = [
+        key(f"the first {first:g} s", "0.3", ".", linewidth=0.8),
+        Patch(facecolor="0.88", label=f"range in all of the {last:g} s"),
+    ]
+    legend_on_top(figure, handles)
+    return figure
+
+
+def modified_energy_finding(panels: Sequence[Panel]) -> str:
+    """Width of the bands of H^[k], in J and in units of the learned L."""
+    said, grow = [], []
+    for one in (one for panel in panels for one in chosen(panel, SHOWN_ENERGIES)):
+        bands = one.first["energy_band"].sel(order=one.orders)
+        learned = np.abs(bands * one.first["scale"].sel(order=one.orders)).values
+        names = [f"H[[{order}]]" for order in one.orders]
+        joules, units = (
+            listed([plain_scientific(value) for value in values])
+            for values in (bands.values, learned)
+        )
+        text = f"With {name_of(one)} {listed(names)} vary by {joules} J "
+        text += f"({units} in units of the learned L)"
+        if {0, 2} <= set(one.orders):
+            ratio = float(bands.sel(order=0) / bands.sel(order=2))
+            text += f", H[[2]] {ratio:.0f} times less than H[[0]]"
+        said.append(text)
+        energies = one.first["hamiltonian_modified"].sel(order=one.orders).values
+        if any(_grows(np.abs(values - values[0])) for values in energies):
+            grow.append(name_of(one))
+    return f"{'. '.join(said)}. With time {_growth(grow, 'the range')}."
+
+
+def _modified(axes: Axes, one: Learned, order: int, settings: Mapping) -> None:
+    case = one.first.sel(order=order)
+    values, time = case["hamiltonian_modified"].values, case["time_energy"].values
+    style = dots(one, settings, 3.0) | {"linestyle": "-", "linewidth": 0.8}
+    change, first = values - values[0], slice(FIRST_ENERGIES)
+    if np.isfinite(change).any():
+        axes.axhspan(np.nanmin(change), np.nanmax(change), color="0.88", zorder=0)
+    axes.plot(time[first], change[first], **style)
+    band, scale = float(case["energy_band"]), abs(float(case["scale"]))
+    axes.set_title(hamiltonian_label(order))
+    if np.isfinite(band):
+        text = f"range {scientific(band)} J;\n"
+        text += f"{scientific(band * scale)} in units of the learned $L$"
+        axes.set_title(text, loc="right", fontsize=small(settings))
+    time_axis(axes, time[first])
+    axes.ticklabel_format(axis="y", scilimits=(-2, 3))
+
+
+def shadow_mechanism_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Two axes per system: errors of many starts, or what a symmetry conserves.
+
+    Left the largest error of a position of each start, sorted; or, with a cyclic
+    coordinate of the truth, |p − p(0)| of the momentum p of the true L in the states of
+    the model, and above it the range of the discrete momentum over the scale of the
+    learned Lagrangian. Right the true energy along the long rollout. First replicate,
+    lowest noise.
+    """
+    found = [learned(panel) for panel in panels]
+    figure, grid = grid_of(settings, len(panels), 2, row=52, rest=10)
+    rows = zip(panels, found, grid, strict=True)
+    for i, (panel, each, (left, right)) in enumerate(rows):
+        cyclic = cyclic_coordinates(panel.truth)[:1]
+        draw = _momentum if cyclic else _starts
+        texts = draw(left, panel, each, *cyclic, settings)
+        left.set_title("\n".join(texts), loc="right", fontsize=small(settings))
+        left.set_title(lettered(panel.title, i))
+        true_energy(right, each.values(), settings)
+        right.set_title(_masses(each), fontsize=small(settings))
+    legend_on_top(figure, line_handles(names_of(found), settings, truth=False))
+    return figure
+
+
+def _starts(axes: Axes, panel: Panel, each, settings: Mapping) -> list[str]:
+    texts = []
+    for one in each.values():
+        if "horizon_error" not in one.rollout:
+            raise ValueError(
+                f"example {panel.example!r}: no start of many; give it "
+                "validate.shadow.horizon, or a cyclic coordinate"
+            )
+        errors = one.first["horizon_error"].values
+        done = np.sort(errors[np.isfinite(errors)])
+        look, colour = look_of(one.estimator), look_of(one.estimator).color(settings)
+        style = {"linestyle": "none", "marker": look.marker, "markersize": 3.4}
+        axes.plot(done, np.arange(1, done.size + 1), color=colour, **style)
+        if done.size:
+            median, failed = np.median(done), np.isnan(errors).sum()
+            axes.axvline(median, color=colour, linewidth=0.8)
+            count = f"{failed} of {errors.size} failed"
+            texts.append(f"median {scientific(median)}, {count}")
+    units = {panel.coordinate_unit(name) for name in panel.truth.coordinates}
+    step = panel.config["simulate"]["time_step"]
+    end = step * panel.config["validate"]["shadow"]["horizon"]["steps"]
+    axes.set_xscale("log")
+    axes.set_xlabel(f"Largest error up to {end:g} s ({', '.join(sorted(units))})")
+    axes.set_ylabel("Starts")
+    return texts
+
+
+def _momentum(axes: Axes, panel, each, name: str, settings: Mapping) -> list[str]:
+    """|p − p(0)| of a cyclic coordinate along the motion; above, the discrete one."""
+    texts = []
+    for one in each.values():
+        first = one.first.sel(order=one.main, dof=name)
+        values = first["momentum_physical"].values
+        time, change = first["time_energy"].values, np.abs(values - values[0])[1:]
+        change = np.maximum(change, LEAST_MOMENTUM)
+        axes.plot(time[1:], change, **dots(one, settings, 2.4))
+        time_axis(axes, time)
+        change = abs(float(first["momentum_range"]) / float(first["scale"]))
+        label = look_of(one.estimator).label
+        texts.append(f"{label}: discrete momentum within {scientific(change)}")
+        if one.failed:
+            texts[-1] += f", failed at step {int(first['steps_done']) + 1}"
+    letter = panel.label(name).strip("$")
+    axes.set_yscale("log")
+    axes.set_ylabel(f"$|p_{{{letter}}} - p_{{{letter}}}(0)|$ (J s)")
+    return texts
+
+
+def _masses(each: Mapping[str, Learned]) -> str:
+    """Mass matrix over its first entry, identified and true."""
+    one = list(each.values())[-1]
+    if "mass" not in one.rollout:
+        return ""
+    case = one.first.sel(order=one.main)
+
+    def text(name):
+        ratios = np.round(case[name].values / case[name].values[0, 0], 4) + 0.0
+        rows = [", ".join(f"{v:.4f}" for v in row) for row in ratios]
+        return "[" + "; ".join(rows) + "]"
+
+    return f"$M/M_{{11}}$ = {text('mass')}\ntrue {text('mass_true')}"

@@ -1,0 +1,82 @@
+"""Scorecard of fields: single nodes and the time scheme, besides the rows of a law."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import xarray as xr
+
+from leastaction.fields.time_scheme import DISPERSION, right_scheme, true_scheme
+from leastaction_papers.scorecard import law_rows
+from leastaction_papers.scorecard.case import Case, Found, Row, count, own_rows, rows_of
+from leastaction_papers.scorecard.scores import Truth
+
+
+def rows(case: Case) -> Iterator[dict]:
+    """Printed numbers, recovery of the terms, nodes and time scheme, the rollout."""
+    yield from law_rows.printed_law_rows(case, own_rows(case), PRINTED)
+    yield from law_rows.added_rows(case, lambda case: rows_of(case, OF_FIELDS))
+
+
+def _functions_over_nodes(case: Case, of: str) -> int:
+    return case.panel.truth.functions_over_nodes(case.config["library"][of])
+
+
+PRINTED = (*law_rows.PRINTED, law_rows.library_size(_functions_over_nodes))
+
+
+def exact_nodes(model: xr.Dataset, truth: Truth) -> np.ndarray:
+    """Number of nodes with exactly the right terms, shape (replicate,).
+
+    At such a node every candidate of a true term is selected, and no other one; a
+    spring stands at two nodes and has a candidate at each.
+    """
+    share = model["node_support"].transpose("replicate", "node", "term").values
+    right = np.isnan(share) | (share == truth.support)
+    return right.all(axis=2).sum(axis=1)
+
+
+def _nodes(case: Case) -> Iterator[Found]:
+    if case.truth is not None and "node_support" in case.model:
+        nodes = case.model.sizes["node"]
+        hit = exact_nodes(case.model, case.truth)
+        yield Found(hit, unit=f"of {nodes}", corrected=nodes)
+
+
+def _scheme(case: Case) -> Iterator[Found]:
+    if "scheme" in case.model:
+        yield Found(right_scheme(case.model, case.config), true_scheme(case.config))
+
+
+def _dispersion(case: Case) -> Iterator[Found]:
+    """|ρ̂ − ρ| of the replicates whose modes show a dispersion."""
+    if "scheme" not in case.model:
+        return
+    exact = DISPERSION[true_scheme(case.config)]
+    used = case.model["dispersion_used"].values.astype(bool)
+    if used.any():
+        error = np.abs(case.model["dispersion"].values - exact)[used]
+        yield Found(error, f"{exact:.4g}")
+
+
+OF_FIELDS = (
+    Row(
+        "nodes with exactly the right terms",
+        _nodes,
+        note="each node is identified by itself",
+    ),
+    Row(
+        "time scheme of the data is named: {}",
+        _scheme,
+        limit="time_scheme",
+        summary=count,
+        note="from the dispersion of fast modes, or else from the autocorrelation of "
+        "the residual",
+    ),
+    Row(
+        "dispersion of the data: deviation from {}",
+        _dispersion,
+        limit="dispersion",
+        note="replicates whose modes are fast enough to show it",
+    ),
+)
+LIMITS = (*law_rows.LIMITS, *OF_FIELDS)

@@ -1,0 +1,12 @@
+"""Figures of ensembles: file ``<name>.py`` draws figure `name`."""
+
+from leastaction.ensembles.figures import SHARED as OF_SHAKEN
+
+# Further figures of a file.
+SHARED = {"sensor_study": ("realisation_study",)}
+OF_ENSEMBLES = ("coefficients", "response", "hamiltonian")
+# Figures of an example, by the contract or by the kind of its data.
+EXAMPLE = {
+    "observations": OF_ENSEMBLES,
+    "shaken measurements": (*OF_ENSEMBLES, "spectra", *OF_SHAKEN["spectra"]),
+}

@@ -1,0 +1,105 @@
+"""Steps of the published recipe and its rivals, and how models are rolled out."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from leastaction.core.method import (
+    Assemble,
+    Differentiate,
+    Identify,
+    Rollout,
+    Volatility,
+)
+from leastaction.core.settings import Flag, Share, absent
+from leastaction.ensembles.recipes import AnyVolatility
+
+
+class CentralDifference(Differentiate):
+    """Central difference of the ensemble mean of the momenta ∂D/∂q̇."""
+
+    run = ".ensemble_mean:differentiate"
+    reads = ("observations",)
+    makes = "ensemble_derivatives"
+    uses = ("reference", "inertia", "lagrangian")
+
+    method: Literal["central_difference"] = "central_difference"
+    ends: Flag = Field(
+        False,
+        description="Keep the first and the last sample, with one-sided differences of "
+        "second order, as the released code does; the paper has interior samples only.",
+    )
+
+
+class EnsembleMean(Assemble):
+    """Ensemble-mean Euler–Lagrange library (Tripura et al., eqs. 14–16)."""
+
+    run = ".ensemble_mean:assemble"
+    ignores_dissipation = True
+    reads = ("ensemble_derivatives",)
+    makes = "regression"
+    uses = ("reference", "inertia", "lagrangian")
+
+    method: Literal["ensemble_mean"] = "ensemble_mean"
+    remove_null_candidates: Flag = Field(
+        False,
+        description="Leave out what algebra shows to be null; the paper does not.",
+    )
+
+
+class MeanSquareResidual(Volatility):
+    """Volatility from the mean square residual (Tripura et al., eqs. 20–22)."""
+
+    run = ".ensemble_mean:mean_square_residual"
+    after = ("stlsq", "moment_gmm")
+
+    method: Literal["mean_square_residual"] = "mean_square_residual"
+    threshold: Share = Field(
+        description="Smallest coefficient of the squared volatility kept."
+    )
+
+
+class MeanSquareLagrangian(Volatility):
+    """Volatility from the mean square of the Lagrangian, as in the released code."""
+
+    run = ".ensemble_mean:mean_square_lagrangian"
+    after = ("stlsq",)
+
+    method: Literal["mean_square_lagrangian"] = "mean_square_lagrangian"
+    threshold: Share = Field(
+        description="Smallest coefficient of the mean square kept."
+    )
+
+
+class Stlsq(Identify):
+    """Sequential thresholded least squares (Tripura et al., Algorithm 3)."""
+
+    run = ".ensemble_mean:identify"
+    reads = ("regression",)
+
+    method: Literal["stlsq"] = "stlsq"
+    threshold: Share = Field(
+        description="Smallest coefficient kept, relative to that of qdot^2."
+    )
+    rcond: Share | None = absent(
+        "Singular values below this share of the largest count as zero; if absent, "
+        "below machine epsilon times the number of samples."
+    )
+    shared: Literal["mean", "first"] = Field(
+        "mean",
+        description="Coefficient of a candidate that several equations contain: the "
+        "mean of theirs, or that of the first that keeps it, as in the released code.",
+    )
+    volatility: AnyVolatility
+
+
+class EnsembleRollout(Rollout):
+    """Truth and model on common random numbers: means, spread, energies."""
+
+    run = ".rollout:validate"
+    reads = ("observations",)
+    makes = "rollout"
+
+
+# The recipe of the paper.
+PUBLISHED = {"states": (CentralDifference, EnsembleMean, Stlsq, MeanSquareResidual)}

@@ -1,0 +1,335 @@
+"""How much noise each method manages: Figure 4 of xL-SINDy, and further."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from leastaction.figures.readable import listed, plain_scientific
+from leastaction.figures.style import StyledFigure, grid_of, key, legend_on_top, small
+from leastaction_papers.scorecard.looks import SMOOTHED, look
+from leastaction_papers.scorecard.panel import (
+    BASELINE,
+    MAIN,
+    Panel,
+    joined,
+    panel_title,
+)
+from leastaction_papers.scorecard.recovery import (
+    NoiseLimit,
+    coverage,
+    largest_noise,
+    shown_mode,
+)
+from leastaction_papers.scorecard.study import (
+    by_title,
+    label_of_level,
+    level_axis,
+    levels_of,
+    mark_infinite,
+    median_error,
+    places,
+    share_bars,
+    share_of_exact,
+)
+
+# In mm.
+HEIGHT_OF_METHOD, HEIGHT_OF_REST = 6.5, 40.0
+# Modes of the noise: markers, and how far above or below the line of their method.
+MARKS = {"independent": ("o", 0.14), "shared": ("s", -0.14)}
+# Decades from the lowest level to the place of data without noise.
+DECADES_TO_NO_NOISE = 0.8
+DISTANCE_OF_METHODS = 0.07
+ORDER = [
+    name + data
+    for name in (MAIN, BASELINE, "sindy_pi", "lagrangian_sindy")
+    for data in ("", SMOOTHED)
+]
+NOMINAL_COVERAGE = 95.0
+ACCEPTED_COVERAGE = (90.0, 99.0)
+look_of = partial(look, labels={BASELINE: "xL-SINDy"})
+# By the recorded channels: label, colour, marker, shift.
+CHANNELS = {
+    ("q", "qdot", "qddot"): (r"$q, \dot q, \ddot q$", "estimate_color", "o", -0.12),
+    ("q", "qdot"): (r"$q, \dot q$", "published_color", "s", 0.0),
+    ("q",): (r"$q$", "sindy_pi_color", "^", 0.12),
+}
+STYLE = {"markersize": 3.4, "linewidth": 0.9}
+
+
+def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Largest noise up to which every level has the right structure, by method.
+
+    A level is managed if at least half of the replicates have exactly the true terms.
+    The axis is −log10 σ as in the paper, with σ above it; data without noise stand at
+    the left. A line begins at the lowest level that was done: below it nothing is
+    known. Bars are the printed limits, dotted ones those of the authors' files where
+    these contradict them. An arrow means that the sweep ends there; a cross, that not
+    even the lowest level gives the right terms.
+
+    Raises
+    ------
+    ValueError
+        If no panel has a sweep over noise.
+    """
+    panels = joined(panels)
+    methods = in_order(panels)
+    if not methods:
+        raise ValueError("noise_limits: no panel has a sweep over noise")
+    figure = StyledFigure(settings, HEIGHT_OF_METHOD * len(methods) + HEIGHT_OF_REST)
+    grid = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+    lowest = min(level for level in levels_of(panels) if level > 0)
+    least = np.log10(lowest) - DECADES_TO_NO_NOISE
+    for i, (panel, axes) in enumerate(zip(panels, grid, strict=True)):
+        for y, method in enumerate(methods):
+            _printed(axes, y, panel, method, settings)
+            colour = look_of(method).color(settings)
+            for mode, (marker, shift) in MARKS.items():
+                case = _mode_of(panel, method, mode)
+                if case is not None:
+                    limit = largest_noise(case["exact"])
+                    _limit(axes, y - shift, limit, least, marker, colour)
+        _noise_axes(axes, least, settings)
+        axes.set_title(panel_title(panels, i), pad=7)
+    grid[0].set_yticks(range(len(methods)), [look_of(m).label for m in methods])
+    grid[0].set_ylim(len(methods) - 0.5, -0.5)
+    handles = [
+        key(f"{mode} noise", "0.3", m, markersize=3.6, linewidth=0.7, **_face(m, "0.3"))
+        for mode, (m, _) in MARKS.items()
+    ]
+    handles += [
+        key("printed in the paper", settings["truth_color"], linewidth=1.6),
+        key(
+            "in the authors' files",
+            settings["truth_color"],
+            linestyle=":",
+            linewidth=1.6,
+        ),
+        key("still right where the sweep ends", "0.3", r"$\rightarrow$", linewidth=0),
+        key("wrong at the lowest level", "0.3", "x", linewidth=0, markersize=3.5),
+    ]
+    legend_on_top(figure, handles, 3)
+    return figure
+
+
+def finding(panels: Sequence[Panel]) -> str:
+    """Who endures more noise, and the limits beside those of the paper."""
+    panels = joined(panels)
+    said = []
+    for panel in panels:
+        limits = [
+            _beside_printed(panel, method)
+            for method in (BASELINE, "sindy_pi")
+            if method in panel.recoveries
+        ]
+        said.append(f"{panel.title.lower()}: {', '.join(limits)}")
+    ours = [_limit_text(panel, MAIN) for panel in panels if MAIN in panel.recoveries]
+    return (
+        f"{_compared(panels)}Largest noise with the right structure (xL-SINDy with the "
+        "shared noise of the paper's code), in brackets the paper's, which for "
+        "SINDy-PI are those of other data (table below): "
+        f"{'; '.join(said)}. The recommended estimator: {listed(ours)}."
+    )
+
+
+def _limit_text(panel: Panel, method: str) -> str:
+    """Largest noise of the kind that stands for a method."""
+    found = panel.recoveries[method]
+    limit = largest_noise(found["exact"].sel(noise_mode=shown_mode(method, found)))
+    if np.isnan(limit.level):
+        return "none"
+    return ("≥ " if limit.at_end else "") + _level_text(limit.level)
+
+
+def _beside_printed(panel: Panel, method: str) -> str:
+    text = f"{look_of(method).label} {_limit_text(panel, method)}"
+    printed = [_level_text(float(r["printed"])) for r in panel.printed_limits(method)]
+    return f"{text} ({listed(printed)})" if printed else text
+
+
+def _level_text(level: float) -> str:
+    return f"{level:g}" if level >= 1e-3 else plain_scientific(level, 1)
+
+
+def _compared(panels: Sequence[Panel]) -> str:
+    """In how many systems SINDy-PI endures less than xL-SINDy, of the same noise."""
+    cases = [
+        [_mode_of(panel, method, "independent") for method in (BASELINE, "sindy_pi")]
+        for panel in panels
+    ]
+    pairs = [
+        [np.nan_to_num(largest_noise(case["exact"]).level, nan=-1.0) for case in pair]
+        for pair in cases
+        if all(case is not None for case in pair)
+    ]
+    if not pairs:
+        return ""
+    fewer = sum(rival < own for own, rival in pairs)
+    return (
+        "On the same data, with independent noise, SINDy-PI endures less than xL-SINDy "
+        f"in {fewer} of {len(pairs)} systems. "
+    )
+
+
+def _mode_of(panel: Panel, method: str, mode: str) -> xr.Dataset | None:
+    """Recoveries of a method with one kind of noise; None if it was not done."""
+    found = panel.recoveries.get(method)
+    if found is None or mode not in found["noise_mode"].values:
+        return None
+    return found.sel(noise_mode=mode)
+
+
+def _face(marker: str, colour: str) -> dict:
+    return {"markerfacecolor": colour if marker == "o" else "white"}
+
+
+def _limit(axes: Axes, y: float, limit: NoiseLimit, least: float, marker: str, colour):
+    """A line from the lowest level done to the limit, log10 σ to the right."""
+    start, x = (least if v == 0 else np.log10(v) for v in (limit.lowest, limit.level))
+    if np.isnan(x):
+        axes.plot(start, y, "x", color=colour, markersize=3.5, clip_on=False)
+        return
+    axes.plot([start, x], [y, y], color=colour, linewidth=0.7, zorder=2)
+    style = {"color": colour, "markersize": 3.6, "zorder": 3} | _face(marker, colour)
+    axes.plot(x, y, marker, clip_on=False, **style)
+    if limit.at_end:
+        arrow = {"arrowstyle": "->", "color": colour, "linewidth": 0.8}
+        ends = (x + 1.25, y), (x + 0.2, y)
+        axes.annotate("", *ends, arrowprops=arrow, annotation_clip=False)
+
+
+def _printed(axes: Axes, y: float, panel: Panel, method: str, settings) -> None:
+    """The printed limit; dashed beside it that of the authors' files, if another."""
+    style = {"color": settings["truth_color"], "linewidth": 1.6, "zorder": 4}
+    for row in panel.printed_limits(method):
+        printed, released = float(row["printed"]), row.get("authors") or row["printed"]
+        marks = {printed: "-", float(released): "-" if released == printed else ":"}
+        for level, dashes in marks.items():
+            x = np.log10(level)
+            ends = [x, x], [y - 0.36, y + 0.36]
+            axes.plot(*ends, dashes, solid_capstyle="butt", **style)
+
+
+def _noise_axes(axes: Axes, least: float, settings: Mapping) -> None:
+    axes.set_xlim(least - 0.3, 1.3)
+    powers = [power for power in range(-20, 1, 2) if power > least + 1]
+    axes.set_xticks([least, *powers], ["∞", *(f"{-p:d}" for p in powers)])
+    axes.set_xlabel(r"$-\log_{10}\,\sigma_{\max}$ (1)")
+    above = axes.secondary_xaxis("top")
+    levels = ["$0$", *(label_of_level(10.0**p) for p in powers)]
+    above.set_xticks([least, *powers], levels)
+    above.tick_params(labelsize=small(settings), length=1.5, pad=1)
+    above.set_xlabel(r"$\sigma_{\max}$ (SI units)", fontsize=small(settings))
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color="0.92", linewidth=0.5)
+    axes.set_axisbelow(True)
+
+
+def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Share of replicates with exactly the right structure against noise, by method.
+
+    One column per system; a row for each mode of the noise, with 95 % Wilson intervals
+    where some fail and some do not. Below it the median over replicates of the largest
+    relative error of a true coefficient, wrong structures included. For a Lagrangian a
+    missing term counts as 100 % and an extra term, which the row above shows, costs
+    nothing; an implicit equation with any wrong term has no error: a median that is
+    infinite for this reason stands at the upper edge, marked ∞.
+
+    Raises
+    ------
+    ValueError
+        If no panel has a sweep over noise.
+    """
+    panels = joined(panels)
+    methods, levels = in_order(panels), levels_of(panels)
+    if not levels:
+        raise ValueError("success_study: no panel has a sweep over noise")
+    swept = [found for panel in panels for found in panel.recoveries.values()]
+    modes = [m for m in MARKS if any(m in found["noise_mode"] for found in swept)]
+    size, shared = (2 * len(modes), len(panels)), {"sharex": True, "sharey": "row"}
+    figure, grid = grid_of(settings, *size, row=42, rest=14, **shared)
+    for j, panel in enumerate(panels):
+        for mode, top, bottom in zip(modes, grid[::2, j], grid[1::2, j], strict=True):
+            for k, method in enumerate(methods):
+                case = _mode_of(panel, method, mode)
+                if case is None:
+                    continue
+                shift = DISTANCE_OF_METHODS * (k - (len(methods) - 1) / 2)
+                x = np.array(places(case["noise_level"].values, levels)) + shift
+                style = look_of(method).series(settings)
+                share_of_exact(top, x, case, style)
+                median_error(bottom, x, case, style)
+            level_axis(bottom, levels)
+        grid[0, j].set_title(panel_title(panels, j))
+    for mode, top, bottom in zip(modes, grid[::2], grid[1::2], strict=True):
+        top[0].set(ylabel=f"Right structure (%)\n{mode} noise", ylim=(-6, 106))
+        error = f"Worst coefficient error (%)\n{mode} noise"
+        bottom[0].set(ylabel=error, yscale="log")
+        mark_infinite(bottom)
+    for axes in grid[:-1].flat:
+        axes.set_xlabel("")
+    figure.align_ylabels(grid)
+    looks = [look_of(method) for method in methods]
+    handles = [key(one.label, **one.series(settings)) for one in looks]
+    legend_on_top(figure, handles, 4)
+    return figure
+
+
+def in_order(panels: Sequence[Panel]) -> list[str]:
+    """Estimators with a sweep over noise that some panel has."""
+    found = {name for panel in panels for name in panel.recoveries}
+    return [n for n in ORDER if n in found] + sorted(found - set(ORDER))
+
+
+def channel_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Success, error and coverage of examples that differ in what is recorded.
+
+    One column per system, recommended estimator, independent noise: share of replicates
+    with the right structure (95 % Wilson intervals), median of the largest relative
+    error of a true coefficient, and share of 95 % intervals that cover the truth, over
+    all replicates and true terms.
+    """
+    groups, levels = by_title(panels), levels_of(panels)
+    figure, grid = grid_of(settings, 3, len(groups), row=40, rest=12, sharey="row")
+    for column, (title, members) in zip(grid.T, groups.items(), strict=True):
+        for panel in members:
+            panel.model(MAIN)
+            _of_channels(column, panel, levels, settings)
+        column[0].set_title(title)
+        column[2].axhspan(*ACCEPTED_COVERAGE, color="0.93", zorder=0)
+        column[2].axhline(NOMINAL_COVERAGE, color="0.4", linewidth=0.6, zorder=1)
+        for axes in column:
+            level_axis(axes, levels, "" if axes is not column[2] else None)
+    grid[0, 0].set(ylabel="Right structure (%)", ylim=(-6, 106))
+    grid[1, 0].set(ylabel="Worst coefficient error (%)", yscale="log")
+    grid[2, 0].set(ylabel="Coverage of 95 % intervals (%)", ylim=(-6, 106))
+    figure.align_ylabels(grid)
+    present = {panel.channels for panel in panels}
+    handles = [
+        key(f"recorded: {label}", settings[colour], marker, **STYLE)
+        for channels, (label, colour, marker, _) in CHANNELS.items()
+        if channels in present
+    ]
+    legend_on_top(figure, handles)
+    return figure
+
+
+def _of_channels(column, panel: Panel, levels, settings: Mapping) -> None:
+    _, colour, marker, shift = CHANNELS[panel.channels]
+    style = {"color": settings[colour], "marker": marker} | STYLE
+    mode = shown_mode(MAIN, panel.recoveries[MAIN])
+    case = panel.recoveries[MAIN].sel(noise_mode=mode)
+    x = np.array(places(case["noise_level"].values, levels)) + shift
+    share_of_exact(column[0], x, case, style)
+    median_error(column[1], x, case, style)
+    covered = coverage(panel.model(MAIN), panel.config, panel.law)
+    if covered is not None:
+        stated = covered.sel(noise_mode=mode)
+        hits = stated.sum(("replicate", "candidate")).values
+        counts = stated.count(("replicate", "candidate")).values
+        # Without noise an interval is as long as round-off: it says nothing.
+        shown = (case["noise_level"].values > 0) & (counts > 0)
+        share_bars(column[2], x[shown], hits[shown], counts[shown], **style)

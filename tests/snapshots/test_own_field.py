@@ -1,0 +1,126 @@
+"""A user's field: speed and damping in their intervals, wrong tables refused.
+
+Motions are those of SciPy, spectral in space.
+"""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.integrate import solve_ivp
+
+import leastaction as la
+
+NODES, STEP = 24, 0.1
+RING = 2 * np.pi * np.arange(NODES) / NODES
+HALF = NODES // 2 + 1
+
+
+@cache
+def field(seed: int, gamma=0.0, ends="periodic", noise=5e-3, runs=8) -> np.ndarray:
+    """u (run, time, node) of u_tt = u_xx − u − u³ − γ u_t."""
+    rng, time = np.random.default_rng(seed), STEP * np.arange(26)
+    waves = np.fft.rfftfreq(NODES, 1 / NODES)
+    cosines, sines = (
+        np.array([f(k * RING) for k in range(4)]) for f in (np.cos, np.sin)
+    )
+    modes = {
+        "periodic": np.concatenate([cosines, sines[1:]]),
+        "fixed": sines[1:],
+        "free": cosines,
+    }[ends]
+
+    def rate(_, y):
+        u, v = np.split(y, 2)
+        bent = np.fft.irfft(-(waves**2) * np.fft.rfft(u), NODES)
+        return np.concatenate([v, bent - u - u**3 - gamma * v])
+
+    paths = []
+    for _ in range(runs):
+        start = (0.5 * rng.normal(size=(2, len(modes))) @ modes).ravel()
+        exact = {"t_eval": time, "rtol": 1e-9, "atol": 1e-11}
+        paths.append(solve_ivp(rate, (0, time[-1]), start, **exact).y[:NODES].T)
+    u = np.array(paths)
+    u = u + noise * u.std() * rng.standard_normal(u.shape)
+    return u if ends == "periodic" else u[..., :HALF]
+
+
+def table(u: np.ndarray) -> pd.DataFrame:
+    runs, times, nodes = u.shape
+    columns = {
+        "run": np.repeat(np.arange(runs), times),
+        "t": np.tile(STEP * np.arange(times), runs),
+    }
+    return pd.DataFrame(
+        columns | {f"u_{j}": 1e3 * u[..., j].ravel() for j in range(nodes)}
+    )
+
+
+def learned(data, **more):
+    usual = {"coordinates": {"u": "u_* [mm]"}, "length": 2 * np.pi}
+    how = {"time": "t", "trajectory": "run", "progress": False} | usual | more
+    return la.learn(data, kind="field", **how)
+
+
+@pytest.mark.parametrize("ends", ["periodic", "fixed", "free"])
+def test_speed_and_damping_of_a_conservative_field(ends):
+    length = 2 * np.pi if ends == "periodic" else np.pi
+    law = learned(table(field(21, ends=ends)), ends=ends, length=length)
+    assert law.verdict == "found"
+    z = (law.terms.value - [1.0, 0.0]) / law.terms["std"]
+    assert np.abs(z).max() < 3.5
+    assert "Energy is conserved" in str(law) and "times the noise" in str(law)
+
+
+def test_a_damped_field_is_said_to_lose_energy_on_the_first_line():
+    law = learned(table(field(22, gamma=0.1)))
+    assert "energy is lost: u_tt + γ u_t with γ = 0.1" in str(law).splitlines()[0]
+    gamma = law.terms.set_index("term").loc["gamma"]
+    assert abs(gamma.value - 0.1) < 3.5 * gamma["std"]
+
+
+def test_a_long_table_gives_the_law_of_the_wide_one(tmp_path):
+    wide = table(field(21))
+    long = wide.melt(id_vars=["run", "t"], var_name="node", value_name="u")
+    long["x"] = long.node.str[2:].astype(int) * 360 / NODES
+    long = long.sample(frac=1, random_state=1).sort_values("t", kind="stable")
+    long = long.sort_values("run", kind="stable")
+    given = {"coordinates": {"u": "mm"}, "position": {"x": "deg"}}
+    both = [
+        learned(wide),
+        la.learn(
+            long, kind="field", time="t", trajectory="run", progress=False, **given
+        ),
+    ]
+    first, second = (law.terms.value.to_numpy() for law in both)
+    np.testing.assert_allclose(second, first, rtol=1e-6)
+    both[1].save(tmp_path / "law.nc")
+    assert str(la.load(tmp_path / "law.nc")) == str(both[1])
+
+
+@pytest.mark.parametrize(
+    "spoilt, more, message",
+    [
+        (lambda u: u[:, :, :5], {}, "there are 5 nodes; expected 8 or more"),
+        (lambda u: u[:, :12], {}, "the longest stretch without a gap has 12 rows"),
+        (lambda u: u, {"ends": "fixed"}, "the ends move by .* of the largest motion"),
+        (lambda u: u, {"length": None}, "import.length: it is missing"),
+        (lambda u: u, {"coordinates": {"u": "w_* [mm]"}}, "no column fits 'w_"),
+        (lambda u: 0 * u, {}, "the field does not change"),
+        (
+            lambda u: np.random.default_rng(0).normal(size=u.shape),
+            {},
+            "neighbouring snapshots are unrelated",
+        ),
+    ],
+)
+def test_a_wrong_table_is_refused(spoilt, more, message):
+    with pytest.raises(la.RecordingError, match=message):
+        learned(table(spoilt(field(21))), **more)
+
+
+def test_a_line_with_ends_is_no_ring():
+    law = learned(table(field(21, ends="fixed")), length=np.pi)
+    assert str(law).startswith("**No law found: rollouts of what was held out miss")
+    assert not len(law.terms)
