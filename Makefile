@@ -13,7 +13,7 @@
 #                    writes benchmarks/results.md
 #   make docs        the site of the documentation: site/index.html
 #   make costs       cost of one ensemble stage by stage, of learning and of densities
-#   make check       lint, format and import checks
+#   make check       lint, format, imports, budgets of lines and numbers
 #   make lock        requirements.lock with the newest versions that pyproject.toml allows
 #   make lowest      tests of the package with the lowest versions that it allows
 
@@ -74,7 +74,7 @@ lock:
 lowest:
 	$(PYTHON) -m venv .venv-lowest
 	sed -n 's/^    "\([a-zA-Z0-9-]*\)>=\(.*\)",$$/\1==\2/p' pyproject.toml >.venv-lowest/lowest.txt
-	.venv-lowest/bin/$(PIP_INSTALL) -c .venv-lowest/lowest.txt . pytest pytest-xdist hypothesis
+	.venv-lowest/bin/$(PIP_INSTALL) -c .venv-lowest/lowest.txt . ./src/leastaction_papers pytest pytest-xdist hypothesis
 	$(ONE_THREAD) .venv-lowest/bin/python -m pytest tests/core tests/likelihood
 
 reproduce: $(READY)
@@ -121,6 +121,7 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python tests/budgets.py
 	$(SNAKEMAKE) --lint
 
 clean:

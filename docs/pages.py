@@ -21,6 +21,7 @@ import leastaction
 from leastaction.core.families import FAMILIES, PACKAGE
 from leastaction.core.method import Step, declared
 from leastaction.core.settings import Settings
+from leastaction.recordings.configuration import Recording
 from leastaction_papers import PAPERS
 
 API = Path(__file__).parent / "api"
@@ -39,9 +40,13 @@ STAGES = (
 NAVIGATION = {
     "Getting started": [
         "README",
+        "docs/installation",
         "docs/which_method",
-        "docs/tutorial",
         "docs/your_own_data",
+        "docs/tutorial",
+        "docs/driven_machine",
+        "docs/shaken_frame",
+        "docs/snapshots",
         "docs/other_tables",
         "docs/coming_from_pysindy",
         "docs/coming_from_pyoma",
@@ -53,6 +58,7 @@ NAVIGATION = {
     ],
     "Reference": [
         "docs/api/index",
+        "docs/api/recording",
         "config/README",
         "docs/conventions",
         "docs/glossary",
@@ -97,6 +103,7 @@ TITLES = {
     "docs/your_own_data": "Your own data",
     "docs/other_tables": "Own fields, densities, ports",
     "docs/api/index": "API",
+    "docs/api/recording": "Keys of a recording",
     "config/README": "Keys of the configuration",
     "benchmarks/results": "Beside other packages",
     "results/README": "Files of results",
@@ -159,6 +166,7 @@ def write_api(app) -> None:
     pages |= {
         f"{name}_methods": _methods(f"leastaction_papers.{name}") for name in REPLICAS
     }
+    pages["recording"] = _keys_of_a_recording()
     shutil.rmtree(API, ignore_errors=True)
     API.mkdir()
     for name, text in pages.items():
@@ -233,6 +241,19 @@ def _methods(package: str) -> str:
     return text
 
 
+def _keys_of_a_recording() -> str:
+    """Page of the keys of a recording, but for those of its methods."""
+    schema = Recording.model_json_schema(by_alias=True)
+    methods = Recording.model_fields["estimators"].description
+    schema["properties"].pop("estimators")
+    return (
+        "# Keys of a recording\n\nWhat may stand under `recordings: <name>:` of a YAML "
+        "file. In Python the same keys are arguments of `leastaction.learn`, but for "
+        "those of `import`, which are arguments themselves.\n"
+        f"\n`estimators`: {methods} See {{doc}}`/docs/api/recordings_methods`.\n"
+    ) + _rst(*_table_of(schema))
+
+
 def show_signature(app, what, name, value, options, signature, returns):
     """A signature that can be parsed; none of a section, whose table says more."""
     if isclass(value) and issubclass(value, Settings):
@@ -254,15 +275,19 @@ def amend(app, what, name, value, options, lines: list[str]) -> None:
             field.default_factory, Step
         ):
             schema["properties"][key]["default"] = field.default_factory.name()
+    lines += ["", *_table_of(schema)]
+
+
+def _table_of(schema: dict) -> list[str]:
+    """Table of the settings of a schema; empty if it has none."""
     rows = list(settings(schema))
     if not rows:
-        return
-    options = ["   :header-rows: 1", "   :class: settings", ""]
-    lines += ["", ".. list-table::", *options]
+        return []
+    lines = [".. list-table::", "   :header-rows: 1", "   :class: settings", ""]
     for row in [("key", "values", "default", "meaning"), *rows]:
         for column, cell in enumerate(row):
             lines.append(f"   {' ' if column else '*'} - {cell}")
-    lines.append("")
+    return [*lines, ""]
 
 
 def _with_bars(lines: list[str]) -> Iterator[str]:

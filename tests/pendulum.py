@@ -1,18 +1,11 @@
-"""Motions of a pendulum with noisy positions, for the tests of shooting."""
+"""Motions of a pendulum with noisy positions, for the tests of segments."""
 
 from functools import lru_cache
 
 import numpy as np
 
 from leastaction.core.expressions import parse
-from leastaction.trajectories.multiple_shooting import (
-    Positions,
-    fit_jointly,
-    fit_states,
-    noise_level,
-    split,
-    start_states,
-)
+from leastaction.trajectories.multiple_shooting import Positions
 from leastaction.trajectories.variational_equations import variational_equations
 
 NAMES = ("th", "thdot")
@@ -20,10 +13,7 @@ NAMES = ("th", "thdot")
 TERMS = ("thdot**2", "cos(th)", "th**2", "thdot**2*cos(th)", "cos(th)**2", "th*thdot")
 DAMPING = ("thdot**2",)
 TRUTH = np.array([0.5, 9.81, 0, 0, 0, 0, 0])
-DAMPED = np.array([0.5, 9.81, 0, 0, 0, 0, 0.05])
-INERTIA = np.array([1.0, 0, 0, 0.6, 0, 0, 0])
 SIGMA = 0.02
-ACTIVE = np.array([1])
 
 
 @lru_cache
@@ -52,13 +42,6 @@ def positions(seed=1, **settings):
         np.ascontiguousarray(q.reshape(-1, 1)),
         q.shape[1],
         settings.get("dt", 0.02),
-        noise_level(q),
+        np.array([settings.get("sigma", SIGMA)]),
         2,
     )
-
-
-def fitted(data, c=TRUTH, active=ACTIVE, duration=1.0):
-    """Joint fit of the `active` coefficients, from c."""
-    segments = start_states(data, split(data, duration), c)
-    segments, _ = fit_states(data, segments, c)
-    return fit_jointly(data, segments, c, active)

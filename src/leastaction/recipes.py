@@ -10,8 +10,8 @@ Examples
 >>> import leastaction as la
 >>> la.recipes.trajectories.recommended(largest=6).identify.largest
 6
->>> la.recipes.trajectories.kinds
-('motions', 'positions')
+>>> la.recipes.ports.kinds
+('port', 'driven_port')
 """
 
 from collections.abc import Mapping, Sequence

@@ -70,12 +70,6 @@ def test_the_prior_term_and_the_input_exclude_each_other():
     assert problems(with_prior) == problems(without, **DRIVEN) == ""
 
 
-def test_positions_alone_are_identified_without_an_input():
-    q = {"noise": {"channels": ["q"]}}
-    assert "'shooting' knows no input" in problems({}, **DRIVEN, **q)
-    assert problems({}, **q) == problems({}, **DRIVEN) == ""
-
-
 def test_measured_needs_all_channels():
     found = problems(ENERGY, noise={"channels": ["q", "qdot"]})
     assert "'measured' needs q, qdot, qddot" in found

@@ -122,6 +122,14 @@ def test_figures_show_no_readings_and_they_are_not_rolled_out(harmonic):
     assert jobs.rolled_out(example) == ["published"]
 
 
+def test_a_setting_of_the_whole_example_makes_no_reading_of_another_estimator(harmonic):
+    harmonic["setting"] = {"name": "samples", "value": 1e9, "of": "shorter"}
+    settings = jobs.scored(completed(harmonic, "harmonic"))["settings"]
+    assert settings["published"]["of"] == "published"
+    assert settings["recommended"] == {**settings["published"], "of": "recommended"}
+    assert settings["published_threshold_450"]["of"] == "published"
+
+
 def test_a_variant_is_not_swept_by_itself(harmonic):
     for name, content in with_variants("harmonic", harmonic):
         assert ("sweep" in content["estimators"]["published"]) == (name == "harmonic")

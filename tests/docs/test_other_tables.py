@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from test_readme import agree
+from test_typed import agree
 
 import leastaction as la
 from leastaction.__main__ import main

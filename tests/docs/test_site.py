@@ -70,7 +70,7 @@ def site(tmp_path_factory) -> Path:
     for name in ("furo", "latex2mathml", "myst_nb", "numpydoc", "sphinx"):
         pytest.importorskip(name, reason=f"pip install '.[docs]' brings {name}")
     command = [sys.executable, "-m", "sphinx", "-qWE", "--keep-going", "-c", "docs"]
-    command += ["-D", "nb_execution_mode=off", "-d", folder / "doctrees"]
+    command += ["-d", folder / "doctrees"]
     made = subprocess.run(
         [*command, ".", folder / "site"], cwd=ROOT, capture_output=True, text=True
     )

@@ -78,7 +78,7 @@ def test_the_smoother_is_the_dense_posterior_mean(model):
 
 def test_a_motion_without_process_noise_is_smoothed_too(model):
     none = np.zeros(2)
-    states, _ = smoothed(model.with_columns(np.zeros(0, dtype=int)), none, SENSOR)
+    states, _ = smoothed(model.shifted(np.zeros(model.B.shape[2])), none, SENSOR)
     ahead = np.einsum("kab,kb->ka", model.A, states) + model.d
     inside = ~model.begin[1:]
     np.testing.assert_allclose(states[1:][inside], ahead[:-1][inside], atol=1e-12)

@@ -83,7 +83,7 @@ def test_the_line_that_describe_prints_is_read_as_its_yaml(tmp_path):
     write(tmp_path, table, "run no,ms,my angle [rad],theta")
     about = la.describe(tmp_path / "rig.csv")
     (part,) = about.settings["recordings"].values()
-    words = shlex.split(learn_command(part["import"]))
+    words = shlex.split(learn_command(part))
     assert words[:3] == ["leastaction", "learn", str(tmp_path / "rig.csv")]
     assert shlex.join(words) in str(about)
     options = program.parser().parse_args(words[1:])

@@ -24,10 +24,11 @@ def lab(tmp_path):
     return tmp_path
 
 
-def run(project, lab, *arguments) -> str:
+def run(project, lab, *arguments, before="") -> str:
     command = [sys.executable, "-m", "snakemake", *arguments]
     command += ["--configfile", str(lab / "my-rig.yaml")]
-    environment = {**os.environ, "PYTHONPATH": str(project.folder / "src")}
+    path = os.pathsep.join([*filter(None, [before]), str(project.folder / "src")])
+    environment = {**os.environ, "PYTHONPATH": path}
     result = subprocess.run(
         command, cwd=project.folder, env=environment, capture_output=True, text=True
     )
@@ -40,6 +41,13 @@ def test_the_recording_is_the_default_target(copied, lab):
         assert job in text, text
     assert "Every law is written" in text
     assert "Simulating" not in text
+
+
+def test_a_recording_does_without_the_papers(copied, lab, tmp_path):
+    absent = "import sys; sys.modules['leastaction_papers'] = None"
+    (tmp_path / "sitecustomize.py").write_text(absent)
+    planned = run(copied, lab, "-n", before=str(tmp_path))
+    assert "Writing the law" in planned and "Every law is written" in planned
 
 
 def test_a_broken_cell_stops_with_one_message_and_no_result(copied, lab):

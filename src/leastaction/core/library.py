@@ -417,7 +417,9 @@ def candidates(recipe: Sequence[Mapping], names: Sequence[str]) -> tuple[sp.Expr
             continue
         for term in _generated(entry, names):
             if term in found:
-                raise ValueError(f"{kind}: the candidate {term} stands twice")
+                raise ValueError(
+                    f"{kind}: {term} is a candidate already; leave it out here"
+                )
             found[term] = None
     return tuple(found)
 

@@ -12,6 +12,7 @@ import hashlib
 import os
 from collections.abc import Iterable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 from leastaction.core.families import EXTENSIONS
@@ -42,7 +43,7 @@ def _graph():
 def _packages() -> list[str]:
     """Names of the package and of those that extend it, if installed."""
     names = (__name__.partition(".")[0], *EXTENSIONS)
-    return [name for name in names if ROOT.joinpath(name, "__init__.py").exists()]
+    return [name for name in names if find_spec(name)]
 
 
 @cache

@@ -90,7 +90,7 @@ def stationary(transition: np.ndarray, covariance: np.ndarray) -> np.ndarray | N
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def run(y, transition, covariance, drive, matrix, offset, noise, x, P, e, V):
+def run(y, transition, covariance, drive, matrix, offset, noise, x, P, e, V):  # noqa: C901
     """Innovations `e` and their variances `V`, (time, channel), of samples `y`.
 
     The state follows x⁺ = A x + `drive`[k] with `covariance` Q; channel i sees

@@ -36,6 +36,10 @@ DASHED = (0, (4, 2.5))
 RANGE = " (median, 5–95 %)"
 
 
+# A page of a notebook is 800 pixels wide, 180 mm of a figure.
+DPI_OF_NOTEBOOKS = 113
+
+
 class StyledFigure(Figure):
     """A figure that is laid out and written in the style it was drawn in.
 
@@ -63,7 +67,7 @@ class StyledFigure(Figure):
     def _repr_png_(self) -> bytes:
         """Picture in a notebook, whatever its back end."""
         file = BytesIO()
-        self.savefig(file, format="png")
+        self.savefig(file, format="png", dpi=DPI_OF_NOTEBOOKS)
         return file.getvalue()
 
 

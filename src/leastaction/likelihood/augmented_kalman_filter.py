@@ -172,10 +172,6 @@ class LinearModel(NamedTuple):
     P0: np.ndarray  # variances of the states of first rows
     relative_R: np.ndarray  # of R, (row, sensor)
 
-    def with_columns(self, chosen: np.ndarray) -> "LinearModel":
-        """The model in which other coefficients stay as they are."""
-        return self._replace(B=np.ascontiguousarray(self.B[:, :, chosen]))
-
     def shifted(self, change: np.ndarray) -> "LinearModel":
         """The model at coefficients that are changed, without columns for them."""
         return self._replace(d=self.d + self.B @ change, B=self.B[:, :, :0])

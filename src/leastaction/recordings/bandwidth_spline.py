@@ -88,8 +88,7 @@ class Spectrum:
 def difference_noise(series: Sequence[np.ndarray]) -> float:
     """Standard deviation of the noise: the smallest of differences of order 1 to 6.
 
-    Unlike :func:`leastaction.trajectories.multiple_shooting.noise_level` it does not
-    ask the noise to be white: that of an encoder is not.
+    The noise need not be white: that of an encoder is not.
     """
     found = []
     for order in range(1, HIGHEST_DIFFERENCE + 1):

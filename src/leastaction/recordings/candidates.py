@@ -20,8 +20,6 @@ from leastaction.trajectories.variational_equations import (
 # Coulomb friction turns around within this fraction of the rms velocity; of a driven
 # motion within a smaller one, since its short windows see every reversal.
 SLIDING_WIDTH_OF_RMS, SLIDING_WIDTH_OF_DRIVEN = 0.01, 0.005
-# Share of the samples with an indefinite mass matrix that a law may have.
-LARGEST_INDEFINITE_SHARE = 0.01
 # Prices, in terms, of one that imitates a simpler one, and of one that imitates many.
 PRICE_OF_IMITATOR, PRICE_OF_COMPLEX_TERM = 1.25, 2.0
 # Part of a force, squared, that is not one of simpler terms.
@@ -169,16 +167,3 @@ def touched(terms: Library, columns: np.ndarray) -> np.ndarray:
     every = [*terms.terms, *terms.dissipation]
     held = [{bit[x] for x in every[k].free_symbols} for k in columns]
     return np.array([sum(bits) for bits in held], dtype=np.int64)
-
-
-def definite_test(terms: Library, columns: np.ndarray, equations: xr.Dataset):
-    """Test whether the mass matrix of c is positive at the samples."""
-    q, v = (equations[f"{name}_sample"].values[0] for name in ("q", "qdot"))
-    some = slice(None, None, max(len(q) // 200, 1))
-    mass, _ = library_equations(terms).mass_and_force(q[some], v[some], columns)
-
-    def definite(c: np.ndarray) -> bool:
-        lowest = np.linalg.eigvalsh(mass @ c)[:, 0]
-        return bool((lowest <= 0).mean() <= LARGEST_INDEFINITE_SHARE)
-
-    return definite

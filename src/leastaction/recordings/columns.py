@@ -33,13 +33,14 @@ CHANNELS = {
 }
 # What accelerometers call the acceleration of gravity, as pint calls it.
 GRAVITY = {"g": "g_0", "mg": "mg_0", "ug": "ug_0", "µg": "ug_0"}
+ACCELERATION = "m/s**2"
 # What no coordinate is measured in, and what that then is.
 NO_COORDINATES = {
     "kg": "a mass; of an accelerometer in g write it under `accelerations` or "
     "`sensors`",
     "N": "a force; write it under `inputs`",
     "N*m": "a torque; write it under `inputs`",
-    "m/s**2": "an acceleration; write it under `accelerations` or `sensors`",
+    ACCELERATION: "an acceleration; write it under `accelerations` or `sensors`",
 }
 # Headings that are nothing but a unit of time.
 CLOCKS = ("ms", "us", "µs", "ns", "min")
@@ -354,10 +355,22 @@ def _refuse_unlike(given: Column, weights, coordinates: Mapping[str, Column]) ->
 def _refuse_no_coordinates(coordinates: Mapping[str, Column]) -> None:
     """A mass, a force or an acceleration is no coordinate."""
     for given in coordinates.values():
-        dimension = registry()(given.unit).dimensionality
         for unit, text in NO_COORDINATES.items():
-            if dimension == registry()(unit).dimensionality and not given.angle:
+            if has_dimension(given.unit, unit) and not given.angle:
                 raise ValueError(f"{given.use}: the unit gives {given.unit}, {text}")
+
+
+def has_dimension(text: str, unit: str) -> bool:
+    """Whether a text is a unit of the dimension of another.
+
+    >>> has_dimension("mm/s^2", ACCELERATION), has_dimension("", ACCELERATION)
+    (True, False)
+    """
+    read = _in_si(text) if text else None
+    return (
+        read is not None
+        and registry()(read[1]).dimensionality == registry()(unit).dimensionality
+    )
 
 
 def unit_of_heading(name: str) -> str:

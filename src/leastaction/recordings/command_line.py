@@ -216,27 +216,52 @@ def _value(text: str) -> float | bool | str:
         return text
 
 
-def learn_command(part: Mapping) -> str:
-    """Line of the shell that learns what the section `import` of a YAML describes.
+def learn_command(recording: Mapping) -> str:
+    """Line of the shell that learns what a recording of a YAML describes.
 
     >>> part = {"files": "a.csv", "time": {"rate": 50}, "coordinates": {"x": "mm"}}
-    >>> learn_command(part)
+    >>> learn_command({"import": part})
     'leastaction learn a.csv --rate 50 --coordinate x:mm'
     """
-    words = ["leastaction", "learn", str(part["files"])]
-    time = part["time"]
-    if isinstance(time, str):
-        words += ["--time", time]
-    elif "rate" in time:
-        words += ["--rate", f"{time['rate']:g}"]
-    else:
-        words += ["--time", f"{time['column']}:{time['unit']}"]
-    if "trajectory" in part:
-        words += ["--trajectory", str(part["trajectory"])]
+    part = recording["import"]
+    words = _clock_words("learn", part)
+    if "excitation" in recording:
+        words += ["--excitation", recording["excitation"]]
     for option, section in OPTIONS.items():
         for name, entry in part.get(section, {}).items():
             words += [f"--{option}", _text(name, entry)]
     return shlex.join(words)
+
+
+def modes_command(part: Mapping) -> str:
+    """Line of the shell that finds the modes of the sensors of a section `import`.
+
+    >>> entry = {"column": "roof [g]", "unit": "g"}
+    >>> part = {"files": "a.csv", "time": {"rate": None}, "sensors": {"x1ddot": entry}}
+    >>> modes_command(part)
+    "leastaction modes a.csv --rate HZ --sensor 'roof:roof [g]:g'"
+    """
+    words = _clock_words("modes", part)
+    for entry in part["sensors"].values():
+        name = re.sub(r"\W+", "_", re.sub(r"[\[(].*", "", entry["column"]).strip())
+        words += ["--sensor", _text(name, entry)]
+    return shlex.join(words)
+
+
+def _clock_words(command: str, part: Mapping) -> list[str]:
+    """The command, its table, and when samples were taken; HZ of an unknown rate."""
+    words = ["leastaction", command, str(part["files"])]
+    time = part["time"]
+    if isinstance(time, str):
+        words += ["--time", time]
+    elif "rate" in time:
+        rate = time["rate"]
+        words += ["--rate", "HZ" if rate is None else f"{rate:g}"]
+    else:
+        words += ["--time", f"{time['column']}:{time['unit']}"]
+    if "trajectory" in part:
+        words += ["--trajectory", str(part["trajectory"])]
+    return words
 
 
 def _text(name: str, entry) -> str:

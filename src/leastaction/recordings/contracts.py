@@ -108,8 +108,8 @@ def pieces(observations: xr.Dataset) -> list[slice]:
 
 def select(observations: xr.Dataset, chosen: Sequence[int]) -> xr.Dataset:
     """The dataset with some of its trajectories."""
-    parts = [pieces(observations)[i] for i in chosen]
-    rows = np.concatenate([np.arange(p.start, p.stop) for p in parts])
+    every = pieces(observations)
+    rows = np.concatenate([np.arange(every[i].start, every[i].stop) for i in chosen])
     found = observations.isel(sample=rows, trajectory=list(chosen))
     count = found["sample_count"].values
     first = np.cumsum(count, dtype=count.dtype) - count

@@ -11,8 +11,13 @@ import yaml
 
 from leastaction.core.families import unknown
 from leastaction.recordings.checks import LARGEST_ANGLE, encoder_step
-from leastaction.recordings.columns import unit_of_heading
-from leastaction.recordings.command_line import learn_command
+from leastaction.recordings.columns import (
+    ACCELERATION,
+    GRAVITY,
+    has_dimension,
+    unit_of_heading,
+)
+from leastaction.recordings.command_line import learn_command, modes_command
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.learn import angle_by_name
 from leastaction.recordings.tables import Table, open_table
@@ -31,6 +36,8 @@ LEAST_SPARSE = 0.5
 LEAST_CORRELATION = 0.95
 # Unit by the width of the jumps where an angle begins anew.
 TURNS = {360.0: "deg", 2 * np.pi: "rad", 1.0: "turn"}
+# Scatter of the steps of a second clock over their mean.
+LARGEST_SCATTER_OF_CLOCK = 0.01
 # Names that mean an input, with a guess of its unit, and units that only inputs have.
 INPUTS = {
     **dict.fromkeys(("f", "force", "input"), "N"),
@@ -41,15 +48,21 @@ INPUTS = {
 UNITS_OF_INPUTS = {"N", "kN", "N*m", "N m", "Nm", "V", "mV", "A", "mA"}
 
 
+# Sections of `import` that hold the rates of coordinates, by role.
+RATES = {"velocity": "velocities", "acceleration": "accelerations"}
+RATE_IS_MISSING = "write the samples per second in the place of HZ (`rate`)"
+
+
 @dataclass(frozen=True)
 class Column:
     """What is seen of one column."""
 
     name: str  # as the table writes it
-    role: str  # time, trajectory, coordinate, velocity, input, constant or text
+    # time, trajectory, coordinate, velocity, acceleration, input, clock, constant, text
+    role: str
     unit: str  # a guess; empty if there is none
     remarks: tuple[str, ...]  # what was measured, one phrase each
-    of: str = ""  # of a velocity, its coordinate
+    of: str = ""  # of a velocity or an acceleration, its coordinate if it has one
 
 
 @dataclass(frozen=True)
@@ -66,36 +79,62 @@ class Description:
 
     @property
     def settings(self) -> dict:
-        """Recording of this table, as a YAML says it."""
-        found: dict = {"files": self.source}
+        """Recording of this table, as in a YAML; a rate of None is to be filled in.
+
+        Accelerations without a coordinate are `sensors`, of a motion that is randomly
+        excited.
+        """
+        part: dict = {"files": self.source}
         for column in self.of_role("trajectory")[:1]:
-            found["trajectory"] = column.name
+            part["trajectory"] = column.name
         clock = self.of_role("time")
-        found["time"] = clock[0].name if clock else {"rate": 100}
+        part["time"] = clock[0].name if clock else {"rate": None}
         if clock and clock[0].unit != "s":
-            found["time"] = {"column": clock[0].name, "unit": clock[0].unit}
-        found["coordinates"] = {
+            part["time"] = {"column": clock[0].name, "unit": clock[0].unit}
+        part["coordinates"] = {
             _identifier(c.name): _entry(c) for c in self.of_role("coordinate")
         }
-        rates = {_identifier(c.of): _entry(c) for c in self.of_role("velocity")}
-        if rates and set(rates) == set(found["coordinates"]):
-            found["velocities"] = rates
+        for role, section in RATES.items():
+            rates = {_identifier(c.of): _entry(c) for c in self.of_role(role)}
+            if rates and set(rates) == set(part["coordinates"]):
+                part[section] = rates
         inputs = [_entry(c) for c in self.of_role("input")]
         if inputs:
-            found["inputs"] = dict(zip(found["coordinates"], inputs, strict=False))
-        return {"recordings": {_identifier(Path(self.source).stem): {"import": found}}}
+            part["inputs"] = dict(zip(part["coordinates"], inputs, strict=False))
+        if self._is_shaken:
+            part["coordinates"] = {
+                f"x{k}": "m" for k, _ in enumerate(self.of_role("acceleration"), 1)
+            }
+            part["sensors"] = {
+                f"x{k}ddot + ground": _entry(c)
+                for k, c in enumerate(self.of_role("acceleration"), 1)
+            }
+        recording = {"import": part}
+        if self._is_shaken:
+            recording["excitation"] = "random"
+        return {"recordings": {_identifier(Path(self.source).stem): recording}}
+
+    @property
+    def _is_shaken(self) -> bool:
+        """Whether accelerations are all that was measured."""
+        return bool(self.of_role("acceleration")) and not self.of_role("coordinate")
 
     def __str__(self) -> str:
         width = max(len(c.name) for c in self.columns)
         lines = [f"{self.source}: {self.rows} rows"]
-        for c in self.columns:
-            role = f"rate of {c.of}" if c.of else c.role
-            lines.append(f"  {c.name:<{width}}  {role:<10}  {'; '.join(c.remarks)}")
+        roles = [f"{c.role} of {c.of}" if c.of else c.role for c in self.columns]
+        wide = max(map(len, roles))
+        for c, role in zip(self.columns, roles, strict=True):
+            lines.append(f"  {c.name:<{width}}  {role:<{wide}}  {'; '.join(c.remarks)}")
+        if not self.of_role("time"):
+            lines += ["", f"No column is a clock: {RATE_IS_MISSING}"]
         text = yaml.safe_dump(self.settings, sort_keys=False)
-        lines += ["", "Next, with the right units and without what is none:"]
+        lines += ["", "Next, with the right units and without columns not needed:"]
         if Path(self.source).exists():
-            (part,) = self.settings["recordings"].values()
-            lines += [learn_command(part["import"]), "", "or as a YAML for snakemake:"]
+            (recording,) = self.settings["recordings"].values()
+            if self._is_shaken:
+                lines.append(modes_command(recording["import"]))
+            lines += [learn_command(recording), "", "or as a YAML for snakemake:"]
         return "\n".join([*lines, text])
 
 
@@ -135,17 +174,19 @@ def describe(source: Any, **reading: Any) -> Description:
     clock = _clock(values)
     label = _labels(values, clock)
     starts = _starts(values, clock, label)
-    found = []
-    for name, own in values.items():
+    columns = []
+    for name, numbers in values.items():
         if name == clock:
-            found.append(_described_clock(name, own, starts))
+            columns.append(_described_clock(name, numbers, starts))
         elif name == label:
-            found.append(
-                Column(name, "trajectory", "", (f"{len(starts)} trajectories",))
-            )
+            columns.append(Column(name, "trajectory", "", (_trajectories(starts),)))
         else:
-            found.append(_described(name, own, starts, values, clock))
-    return Description(str(table.path), rows, tuple(found))
+            columns.append(_described(name, numbers, starts, values, clock))
+    return Description(str(table.path), rows, tuple(columns))
+
+
+def _trajectories(starts: np.ndarray) -> str:
+    return "1 trajectory" if len(starts) == 1 else f"{len(starts)} trajectories"
 
 
 def _first_rows(table: Table) -> dict[str, np.ndarray]:
@@ -214,7 +255,7 @@ def _described_clock(name: str, own: np.ndarray, starts) -> Column:
     gaps = int((steps > GAP * step).sum())
     if gaps:
         remarks.append(f"{gaps} gaps")
-    remarks.append(f"{len(starts)} trajectories")
+    remarks.append(_trajectories(starts))
     return Column(name, "time", unit, tuple(remarks))
 
 
@@ -243,12 +284,28 @@ def _described(name, own, starts, values, clock) -> Column:
     step, quantised = encoder_step(parts)
     if quantised:
         remarks.append(f"steps of {step:.3g}")
-    if pushed := _unit_of_input(name):
-        return Column(name, "input", pushed, tuple(remarks))
-    whose = _rate_of(name, own, starts, values, clock)
-    role = "velocity" if whose else "coordinate"
-    unit = unit or ("" if whose else "m")
-    return Column(name, role, unit or "m/s", tuple(remarks), whose or "")
+    if force := _unit_of_input(name):
+        return Column(name, "input", force, tuple(remarks))
+    if clock and _is_clock(parts, _parts(values[clock], starts)):
+        return Column(name, "clock", "", (*remarks, f"goes with {clock}"))
+    if has_dimension(GRAVITY.get(unit, unit), ACCELERATION):
+        of = _rate_of(name, own, starts, values, clock, order=2) or ""
+        return Column(name, "acceleration", unit, tuple(remarks), of)
+    of = _rate_of(name, own, starts, values, clock) or ""
+    role = "velocity" if of else "coordinate"
+    return Column(name, role, unit or ("m/s" if of else "m"), tuple(remarks), of)
+
+
+def _is_clock(parts: list[np.ndarray], clocks: list[np.ndarray]) -> bool:
+    """Whether a column is the clock in another unit, or counts its samples."""
+    rates = [
+        np.diff(part) / np.diff(clock)
+        for part, clock in zip(parts, clocks, strict=True)
+        if (np.diff(clock) > 0).all()
+    ]
+    rate = np.concatenate([[], *rates])
+    even = len(rate) and np.ptp(rate) < LARGEST_SCATTER_OF_CLOCK * abs(rate.mean())
+    return bool(even)
 
 
 def _angle(own: np.ndarray) -> str:
@@ -256,15 +313,15 @@ def _angle(own: np.ndarray) -> str:
     return "deg" if np.ptp(own) / 2 > LARGEST_ANGLE else "rad"
 
 
-def _rate_of(name, own, starts, values, clock) -> str | None:
-    """Another column whose difference quotient this one is."""
+def _rate_of(name, own, starts, values, clock, order=1) -> str | None:
+    """Another column whose difference quotient of an order this one is."""
     time = values[clock].astype(float) if clock else np.arange(len(own), dtype=float)
     parts = list(zip(starts, [*starts[1:], len(own)], strict=True))
     for other, y in values.items():
         if other in (name, clock) or not _is_number(y):
             continue
         pairs = [
-            (np.gradient(y[a:b].astype(float), time[a:b]), own[a:b])
+            (_quotient(y[a:b].astype(float), time[a:b], order), own[a:b])
             for a, b in parts
             if b - a > 3 and (np.diff(time[a:b]) > 0).all()
         ]
@@ -274,6 +331,12 @@ def _rate_of(name, own, starts, values, clock) -> str | None:
         if rate.std() > 0 and np.corrcoef(rate, mine)[0, 1] > LEAST_CORRELATION:
             return other
     return None
+
+
+def _quotient(values: np.ndarray, time: np.ndarray, order: int) -> np.ndarray:
+    for _ in range(order):
+        values = np.gradient(values, time)
+    return values
 
 
 def _reads_as_number(cell) -> bool:

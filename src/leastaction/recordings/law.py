@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+# Trajectories whose free runs are listed.
+MOST_SHOWN = 10
 # Standard errors that a further step may move a law by.
 LARGEST_REMAINING = 3.0
 FIGURES = ("prediction", "residuals", "dynamics")
@@ -503,10 +505,11 @@ class Law(LawPage, IdentifiedModel):
     def _error_bars(self) -> str:
         if self.rollout is None:
             count = int(self.dataset["samples"])
-            return f"error bars are those of the likelihood of {count} sampling times"
+            return f"intervals follow from the likelihood of {count} sampling times"
         count = int(self.dataset["stretches"])
-        over = f"the scores of {count} stretches" if count else "their information"
-        return f"error bars hold for amplitudes {_amplitudes(self.model)}, over {over}"
+        source = f"the scores of {count} stretches" if count else "the likelihood"
+        amplitudes = _amplitudes(self.model)
+        return f"intervals follow from {source}, for amplitudes of {amplitudes}"
 
     def _repr_markdown_(self) -> str:
         text = self.to_markdown()
@@ -671,7 +674,10 @@ def _validation(rollout: xr.Dataset) -> list[str]:
         "| trajectory | coordinate | rms error | of half the range | largest error |",
         "|---|---|---|---|---|",
     ]
-    for k, label in enumerate(rollout["label"].values):
+    labels, errors = rollout["label"].values, rollout["rms_error"].values[0]
+    worst = np.argsort(-errors.max(axis=1), kind="stable")[:MOST_SHOWN]
+    for k in np.sort(worst):
+        label = labels[k]
         for a, name in enumerate(names):
             rms, largest = (
                 rollout[error].values[0, k, a]
@@ -681,6 +687,15 @@ def _validation(rollout: xr.Dataset) -> list[str]:
             cells = [label, name, f"{shown:.3g} {units[a]}"]
             cells += [f"{100 * rms:.2f} %", f"{100 * largest:.2f} %"]
             lines.append(f"| {' | '.join(cells)} |")
+    if len(labels) > MOST_SHOWN:
+        median = ", ".join(
+            f"{name} {100 * error:.2f} %"
+            for name, error in zip(names, np.median(errors, axis=0), strict=True)
+        )
+        lines.append(
+            f"These are the {MOST_SHOWN} worst of {len(labels)}; median of all, of "
+            f"half the range: {median}."
+        )
     errors = ", ".join(
         f"{name} {error / factor:.3g} {unit}"
         for name, error, factor, unit in zip(

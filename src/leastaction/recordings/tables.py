@@ -115,8 +115,8 @@ class Table:
                 raise RecordingError(
                     f"{self.path}, column {column!r} ({use})",
                     unknown("column", column, self.columns),
-                    "a name of the first line",
-                    f"Name one of these under {use}, such as `column: ...`",
+                    "a column of the table",
+                    f"Correct {use}",
                 )
 
     def heading(self, name: str) -> str:
@@ -239,7 +239,7 @@ def _matlab(path: Path) -> dict[str, np.ndarray]:
 
     found = {}
     for name, value in loadmat(path, mat_dtype=True).items():
-        if name.startswith("__") or value.dtype.kind != "f" or value.ndim != 2:
+        if name.startswith("__") or value.ndim != 2 or value.dtype.kind not in "fiub":
             continue
         if min(value.shape) == 1:
             value = value.reshape(-1, 1)

@@ -1,9 +1,7 @@
-"""Least squares of segments of motion: states alone, or states and coefficients."""
+"""Least squares of segments of motion, whose initial states are free."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import comb
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,24 +10,11 @@ from leastaction.trajectories.variational_equations import VariationalEquations
 # Windows (samples, degree) of the local polynomials that start a segment.
 POLYNOMIAL_WINDOWS = ((3, 1), (4, 2), (6, 1), (8, 2), (12, 3), (20, 3), (40, 4))
 MOST_STEPS_PER_SAMPLE = 16
-# χ² per value beyond which a segment counts no further: one alone decides nothing.
-MOST_MISFIT_PER_VALUE = 25.0
-# A segment this many times worse than the median has no say about coefficients.
-MOST_MISFIT_OF_VOTER = 9.0
-# Noise below this fraction of a coordinate is that of no sensor, and no step of ours is
-# short enough for it; 1 / σ² must stay finite.
-LEAST_RELATIVE_NOISE = 1e-9
 # A fit has converged when an undamped step would lower χ² by less than this, in units
 # of the median χ² per degree of freedom if that is larger than one.
 CONVERGED_DECREASE = 0.05
 FIRST_DAMPING = 1e-3
-# Differences that show the noise, and how far two orders of them may disagree.
-HIGHEST_DIFFERENCE, AGREEMENT = 10, 0.02
 LARGEST_DAMPING = 1e8
-# A merge must not raise χ² by more than its mean plus this many standard deviations.
-DEVIATIONS_OF_RISE = 6.0
-# Fraction of the segments that may lose their vote because they are stuck.
-LARGEST_BARRED_SHARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -45,8 +30,6 @@ class Positions:
     steps: int = 1  # of the integrator between samples
     # Input at the begin and the middle of every step, by the number of steps.
     force: Callable[[int], np.ndarray] | None = None
-    vote: float = MOST_MISFIT_OF_VOTER  # see :func:`voters`
-    least_change: float = 0.0  # of Σ χ², relative; a step that changes less ends a fit
 
     @property
     def dof(self) -> int:
@@ -68,11 +51,6 @@ class Positions:
     def trajectories(self) -> int:
         """Number of trajectories."""
         return len(self.q) // self.samples
-
-    def some(self, trajectories: Sequence[int]) -> "Positions":
-        """Return the positions of some trajectories."""
-        q = self.q.reshape(-1, self.samples, self.dof)[trajectories]
-        return replace(self, q=np.ascontiguousarray(q.reshape(-1, self.dof)))
 
 
 @dataclass(frozen=True)
@@ -128,25 +106,6 @@ def normal_equations(
     return h, g, chi2, square
 
 
-def capped(chi2: np.ndarray, segments: Segments, dof: int, scale: float = 1.0) -> float:
-    """Σ χ² with each segment capped, at 25 · `scale` per value."""
-    most = MOST_MISFIT_PER_VALUE * scale * dof * segments.length
-    return float(np.minimum(chi2, most).sum())
-
-
-def misfit_scale(chi2: np.ndarray, segments: Segments, dof: int) -> float:
-    """Median χ² per degree of freedom, at least one."""
-    return max(float(np.median(chi2 / segments.freedom(dof))), 1.0)
-
-
-def voters(
-    chi2: np.ndarray, segments: Segments, dof: int, most: float = MOST_MISFIT_OF_VOTER
-) -> np.ndarray:
-    """Segments that have a say about the coefficients; a lost one never has."""
-    ratio = chi2 / segments.freedom(dof)
-    return np.isfinite(chi2) & (ratio <= most * max(np.median(ratio), 1e-300))
-
-
 def split(positions: Positions, duration: float) -> Segments:
     """Equal segments of about `duration` (s), at least 4 dof samples; no states yet."""
     samples, dof = positions.samples, positions.dof
@@ -187,28 +146,6 @@ def _local_polynomial(positions, segments, count, degree):
     return state
 
 
-def noise_level(q: np.ndarray) -> np.ndarray:
-    """Standard deviation of white noise by differences of rising order (Rice 1984).
-
-    For q of shape (trajectory, time, dof), shape (dof,). The lowest order is taken
-    whose σ is nearly that of the next one.
-    """
-    sigma = []
-    for order in range(2, min(HIGHEST_DIFFERENCE + 1, q.shape[1] - 1)):
-        difference = np.diff(q, order, axis=1)
-        sigma.append(np.sqrt(np.mean(difference**2, (0, 1)) / comb(2 * order, order)))
-    sigma = np.array(sigma)
-    agree = np.abs(sigma[1:] / np.maximum(sigma[:-1], 1e-300) - 1) < AGREEMENT
-    order = np.where(agree.any(axis=0), agree.argmax(axis=0), len(sigma) - 1)
-    return np.maximum(sigma[order, np.arange(q.shape[2])], least_noise(q))
-
-
-def least_noise(q: np.ndarray) -> np.ndarray:
-    """Lowest σ that positions of shape (..., dof) are weighted by."""
-    size = np.abs(q.reshape(-1, q.shape[-1])).max(axis=0)
-    return LEAST_RELATIVE_NOISE * np.where(size > 0, size, 1.0)
-
-
 def enough_steps(
     positions: Positions, segments: Segments, c: np.ndarray, tolerance: float = 0.1
 ) -> Positions:
@@ -231,20 +168,6 @@ def enough_steps(
             break
         steps, coarse = 2 * steps, fine
     return replace(positions, steps=steps)
-
-
-@dataclass(frozen=True)
-class Fit:
-    """Segments and coefficients that fit the positions."""
-
-    segments: Segments  # with fitted states
-    c: np.ndarray  # coefficients of all candidates
-    chi2: np.ndarray  # of each segment
-    square: np.ndarray  # Σe² of each segment and coordinate
-    schur: np.ndarray  # information about the active ones, states eliminated
-    active: np.ndarray  # coefficients that were fitted
-    converged: bool  # an undamped step would change nothing, and someone votes
-    barred: np.ndarray  # segments that no step could follow; they had no vote
 
 
 def fit_states(
@@ -274,110 +197,6 @@ def fit_states(
     return segments.at(state), chi2
 
 
-def fit_jointly(
-    positions: Positions,
-    segments: Segments,
-    c: np.ndarray,
-    active: np.ndarray,
-    most: int = 15,
-) -> Fit:
-    """Levenberg–Marquardt for all states and the active coefficients together.
-
-    The states are eliminated segment by segment (Schur complement), which leaves one
-    system of the size of `active`. A segment that gets worse in a step is fitted again,
-    its state alone, at the new coefficients. Hopeless segments have no vote, and those
-    lose it that keep all others from a step: a chaotic one may be stuck.
-    """
-    dof = positions.dof
-    h, g, chi2, square = normal_equations(positions, segments, c, active)
-    damping = 0.0
-    barred = np.zeros(len(segments), dtype=bool)
-
-    def solved(damping: float = 0.0) -> Solved:
-        vote = voters(chi2, segments, dof, positions.vote) & ~barred
-        return solve_voting(h, g, 2 * dof, vote, damping)
-
-    for _ in range(most):
-        system, scale = solved(), misfit_scale(chi2, segments, dof)
-        small = CONVERGED_DECREASE * scale
-        if system.predicted < small or damping > LARGEST_DAMPING:
-            break
-        if damping:
-            system = solved(damping)
-        c_new = c.copy()
-        c_new[active] += system.step
-        trial = segments.at(segments.state + system.state_step)
-        new = normal_equations(positions, trial, c_new, active)
-        for origin in (trial, segments):
-            worse = np.flatnonzero(~(new[2] <= chi2 + scale))
-            if not len(worse):
-                break
-            again, _ = fit_states(positions, origin[worse], c_new)
-            redone = normal_equations(positions, again, c_new, active)
-            won = redone[2] < new[2][worse]
-            trial.state[worse[won]] = again.state[won]
-            for old, part in zip(new, redone, strict=True):
-                old[worse[won]] = part[won]
-        gain = _gain(chi2, new[2], segments, dof, ~barred)
-        if not gain > 0:
-            stuck = barred | (new[2] > chi2 + scale * allowed_rise(dof))
-            if stuck.mean() <= LARGEST_BARRED_SHARE:
-                of_others = _gain(chi2, new[2], segments, dof, ~stuck)
-                if of_others > 0:
-                    gain, barred = of_others, stuck
-        if gain > 0:
-            segments, c = trial, c_new
-            h, g, chi2, square = new
-            damping = damping / 10 if damping > 1e-4 else 0.0
-        else:
-            damping = max(10 * damping, FIRST_DAMPING)
-        if abs(gain) < positions.least_change:
-            break
-    system = solved()
-    small = CONVERGED_DECREASE * misfit_scale(chi2, segments, dof)
-    converged = bool(system.voters and system.predicted < small)
-    return Fit(
-        segments, c, chi2, square, system.schur, np.asarray(active), converged, barred
-    )
-
-
-def allowed_rise(dof: int) -> float:
-    """Rise of χ² that the loss of one state allows: 2 dof + 6 √(4 dof)."""
-    return 2 * dof + DEVIATIONS_OF_RISE * np.sqrt(4 * dof)
-
-
-def _gain(old, new, segments, dof, counted) -> float:
-    """Relative decrease of Σ χ² of the counted segments, each capped."""
-    scale, some = misfit_scale(old, segments, dof), segments[counted]
-    before, after = (capped(x[counted], some, dof, scale) for x in (old, new))
-    return (before - after) / max(before, 1e-300)
-
-
-class Solved(NamedTuple):
-    """System of the coefficients, states eliminated, and its solution."""
-
-    schur: np.ndarray
-    right: np.ndarray
-    step: np.ndarray
-    state_step: np.ndarray  # by segment
-    predicted: float  # decrease of χ²
-    voters: int
-
-
-def solve_voting(
-    h: np.ndarray, g: np.ndarray, free: int, vote: np.ndarray, damping: float = 0.0
-) -> Solved:
-    """Eliminate the first `free` unknowns of each segment; solve what voters say."""
-    solved, schur, right = eliminated(h, g, free, damping)
-    schur, right = schur[vote].sum(axis=0), right[vote].sum(axis=0)
-    schur = (schur + schur.T) / 2
-    step = solve_scaled(schur + damping * np.diag(np.diag(schur)), right)
-    states = solved[:, :, -1] - solved[:, :, :-1] @ step
-    gain = np.einsum("si,si->", g[vote][:, :free], solved[vote][:, :, -1])
-    predicted = float(gain + right @ step)
-    return Solved(schur, right, step, states, predicted, int(vote.sum()))
-
-
 def eliminated(
     h: np.ndarray, g: np.ndarray, free: int, damping: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -392,14 +211,6 @@ def eliminated(
     solved = _solve(own, both)
     rest = np.swapaxes(cross, 1, 2) @ solved
     return solved, h[:, free:, free:] - rest[:, :, :-1], g[:, free:] - rest[:, :, -1]
-
-
-def solve_scaled(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Least-squares solution of a symmetric system with unknowns of any unit."""
-    scale = np.sqrt(np.maximum(np.diag(matrix), 0.0))
-    scale = np.where(scale > 0, scale, 1.0)
-    normal = matrix / np.outer(scale, scale)
-    return np.linalg.lstsq(normal, right / scale, rcond=1e-13)[0] / scale
 
 
 def _damped(h: np.ndarray, damping: np.ndarray) -> np.ndarray:

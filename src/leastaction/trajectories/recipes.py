@@ -1,9 +1,9 @@
 """Methods of noisy motions without a random force, and recipes.
 
 They read contract ``recordings``: `q`, and where recorded `qdot` and `qddot`, over
-(replicate, trajectory, time, dof), SI units. Kinds: `motions`, and `positions` alone.
-Published are xL-SINDy (Purnomo and Hayashibe), and as kinds `SINDy-PI` (Kaheman et al.)
-and `Lagrangian-SINDy` (Chu and Hayashibe).
+(replicate, trajectory, time, dof), SI units. From positions alone
+:func:`leastaction.learn` learns by a likelihood. The paper's xL-SINDy and its rivals
+are recipes of :mod:`leastaction_papers.recipes`.
 
 Examples
 --------
@@ -23,7 +23,7 @@ Examples
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -39,7 +39,6 @@ from leastaction.core.settings import (
     Count,
     Expression,
     Integer,
-    Names,
     Number,
     Positive,
     SensorNoises,
@@ -162,44 +161,13 @@ class NullVector(Identify):
     )
 
 
-class Shooting(Identify):
-    """A Lagrangian from positions alone, by shooting over segments with free states."""
-
-    run = ".shooting:identify"
-    reads = ("gram",)
-    after = ("gram",)
-    returns_to_samples = True
-
-    method: Literal["shooting"] = "shooting"
-    segment: Positive = Field(
-        0.5, description="First length of the segments of motion (s)."
-    )
-    support: Annotated[Names, Field(min_length=1)] | None = Field(
-        None,
-        description='Terms of L, and of D with the prefix "D: ", that are fitted '
-        "without a search; null, the structure is searched for.",
-    )
-    largest: Integer = Field(
-        7,
-        ge=1,
-        le=20,
-        description="Most terms of the Lagrangians that the search starts from.",
-    )
-    ranked: Count = Field(
-        40, description="Neighbours of a support ranked by their accelerations."
-    )
-
-
 RECOMMENDED = {
     "motions": (JointSpline, Gram, NullVector),
-    "positions": (JointSpline, Gram, Shooting),
 }
 
 
 def kind_of_data(example: Mapping) -> str | None:
     """Key of `RECOMMENDED` for motions without a random force; else None."""
     simulation = part(example, "simulate")
-    if simulation.get("method") != "runge_kutta" or "library" not in example:
-        return None
-    channels = part(simulation, "noise").get("channels", ["q", "qdot", "qddot"])
-    return "positions" if channels == ["q"] else "motions"
+    passive = simulation.get("method") == "runge_kutta" and "library" in example
+    return "motions" if passive else None

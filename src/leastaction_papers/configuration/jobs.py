@@ -110,11 +110,16 @@ def scored(example: Mapping) -> dict:
     """What the scorecard is made of: as :func:`panel`, with all readings."""
     recipes = example["estimators"]
     settings = {name: recipe.get("setting") for name, recipe in recipes.items()}
+    # That of the whole example makes an estimator no reading of another one.
+    of_example = example.get("setting")
     return {
         **panel(example, FOR_TABLES_AND_SCORES),
         "estimators": list(recipes),
         "rolled_out": rolled_out(example, readings=True),
-        "settings": {n: s or example.get("setting") for n, s in settings.items()},
+        "settings": {
+            name: setting or of_example and {**of_example, "of": name}
+            for name, setting in settings.items()
+        },
     }
 
 
