@@ -287,7 +287,7 @@ def test_terms_that_the_density_does_not_need_are_left_out():
     settings = simulation(duration=800.0, trajectories=32, histogram=cells, batches=16)
     about = {"example": "well", "seed": 5, "replicate": 0, "units": {"x": "m"}}
     data = histogram(well, settings, **about)
-    finer = {"centres": 7, "half_width": 0.5}
+    finer = {"centres": 7, "half_width": 0.5, "select": True}
     model = IdentifiedModel(identified(data, "recommended", WIDE, **finer))
     right = {
         **WIDE,
@@ -302,7 +302,7 @@ def test_terms_that_the_density_does_not_need_are_left_out():
     assert model.coefficient("xdot**4/4", "D") == 0
     assert "left out" in str(model) and "lagrangian: -x**6/6 (" in str(model)
     assert "left out" not in str(given)
-    wide = identified(data, "recommended", WIDE, select=False, **finer)
+    wide = identified(data, "recommended", WIDE, **finer | {"select": False})
     assert (wide["coefficient_estimate"] != 0).all()
 
 
@@ -310,5 +310,7 @@ def test_a_candidate_that_is_given_stays():
     known = {**LIBRARY["known"], "lagrangian": {"-x**4/4": 1e-6}}
     terms = ["xdot**2/2", "-x**2/2", "-x**4/4", "-x**6/6"]
     library = {**LIBRARY, "lagrangian": [{"terms": terms}], "known": known}
-    found = identified(drawn(np.random.default_rng(3), 200_000), library=library)
+    found = identified(
+        drawn(np.random.default_rng(3), 200_000), library=library, select=True
+    )
     assert found["support"].values.tolist() == [[1, 1, 1, 0]]

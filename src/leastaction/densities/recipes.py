@@ -197,7 +197,7 @@ class ItoGmm(WithVolatility):
         description="Added to the eigenvalues of the covariance, over the largest.",
     )
     select: Flag = Field(
-        True,
+        False,
         description="Whether candidates that the density does not need are left out.",
     )
 

@@ -110,12 +110,13 @@ def stationary_estimate(
     arrays, reason = dict(arrays or {}), ""
     solution = solver(known)
     values, std = solution.values, solution.std
-    least = LEAST_SCORE_OF_SCALE
+    scaled = bool((thermal & ~np.isnan(known) & (known != 0)).any())
+    least = 0.0 if scaled else LEAST_SCORE_OF_SCALE
     select = settings.get("select")
-    if select and not given["detailed_balance"].values:
+    if select and not scaled and not given["detailed_balance"].values:
         # The common factor is an unknown as others are.
         least = max(least, np.sqrt(price_of(equations, solution)))
-    if not (thermal & ~np.isnan(known) & (known != 0)).any():
+    if not scaled:
         fixed, reason, more = _without_scale(
             equations, solver, thermal, products, least
         )
@@ -127,7 +128,7 @@ def stationary_estimate(
             std = np.where(lost, np.nan, fixed.std)
     choice = Choice(known)
     if select and not reason:
-        choice = chosen(equations, solver, solution)
+        choice = chosen(equations, solver, solution, least)
         known, solution = choice.known, solver(choice.known)
         values, std = solution.values, solution.std
         meaning = "candidates that the density does not need, with what each gains"
@@ -170,7 +171,9 @@ class Choice:
     alternatives: str = ""
 
 
-def chosen(equations: xr.Dataset, solve: Solver, whole: Solution) -> Choice:
+def chosen(
+    equations: xr.Dataset, solve: Solver, whole: Solution, least_score: float
+) -> Choice:
     """The candidates S with the least J(S) + |S| (log T/τ + 2 log m), from all m on.
 
     In rounds of the best single removal or addition, then of the best exchange of one
@@ -190,9 +193,16 @@ def chosen(equations: xr.Dataset, solve: Solver, whole: Solution) -> Choice:
 
     @cache
     def solved(subset: tuple[int, ...]) -> tuple[float, float]:
-        """J and the criterion; infinite without any noise, which moments need."""
+        """J and the criterion; infinite without any noise, which moments need.
+
+        And where no damping or noise is known to so many standard errors as the common
+        factor has to be: a law in detailed balance is for data that are.
+        """
         solution = solve(reduced(subset))
-        if not solution.values[noisy].any():
+        thermal = solution.values[noisy | lost], solution.std[noisy | lost]
+        if not (thermal[0] != 0)[noisy[noisy | lost]].any():
+            return np.inf, np.inf
+        if not np.any(np.abs(thermal[0]) > least_score * thermal[1]):
             return np.inf, np.inf
         j = float(solution.diagnostics["j_statistic"][0])
         gains = np.count_nonzero(lost & (solution.values < 0))
