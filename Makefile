@@ -6,13 +6,16 @@
 #   make test        the tests
 #   make attack      fuzzed configurations, damaged files, hostile tables and models: all
 #                    20,000; `make test` tries 300; SEED=1 for others
+#   make mutants     one line of the package changed at a time, its own tests run: 200 of
+#                    them take hours; COUNT=20 SEED=1 for fewer and others
 #   make cluster     as root: the tests on a SLURM of one node, which it installs
 #   make report      report.html of what was reproduced; after make quick, with
 #                    CONFIG=config/quick.yaml
 #   make bench       our methods beside other packages, in an environment of its own;
 #                    writes benchmarks/results.md
 #   make docs        the site of the documentation: site/index.html
-#   make costs       cost of one ensemble stage by stage, of learning and of densities
+#   make costs       CPU of the workflow beside one process, of one ensemble stage by
+#                    stage, of learning and of densities
 #   make check       lint, format, imports, budgets of lines and numbers
 #   make lock        requirements.lock with the newest versions that pyproject.toml allows
 #   make lowest      tests of the package with the lowest versions that it allows
@@ -32,11 +35,12 @@ PEERS := sde_ensemble sparse_regression sindy_pi xl_sindy port_hamiltonian cost
 CLUSTER := tests/slurm
 ATTACK := tests/faults/test_hostile.py tests/faults/test_attack.py
 SEED := 0
-COSTS := stochastic_lagrangian shadow_integration fokker_planck
+COUNT := 200
+COSTS := workflow stochastic_lagrangian shadow_integration fokker_planck
 SNAKEMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce quick beyond test attack cluster report docs bench costs check lock lowest clean
+.PHONY: help reproduce quick beyond test attack mutants cluster report docs bench costs check lock lowest clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -92,6 +96,9 @@ test: $(READY)
 attack: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(ONE_THREAD) $(BIN)/python -m pytest $(ATTACK) \
 		--hypothesis-profile=attack --hypothesis-seed=$(SEED)
+
+mutants: $(READY)
+	$(ONE_THREAD) $(BIN)/python tests/mutants.py $(COUNT) --seed $(SEED)
 
 cluster: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" LEASTACTION_SLURM=1 $(BIN)/python -m pytest -n 0 -rs $(CLUSTER)

@@ -101,7 +101,7 @@ TITLES = {
     },
     "README": "Start",
     "docs/your_own_data": "Your own data",
-    "docs/other_tables": "Own fields, densities, ports",
+    "docs/other_tables": "Own fields, ports, densities, snapshots",
     "docs/api/index": "API",
     "docs/api/recording": "Keys of a recording",
     "config/README": "Keys of the configuration",

@@ -1,11 +1,14 @@
 """A working copy of the project, how to call Snakemake in it, and what its jobs say."""
 
 import hashlib
+import multiprocessing
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +32,48 @@ TINY = {
         }
     },
 }
+
+
+# Snakemake is forked from a process that has imported it: half of a plan is its import.
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["snakemake.cli"])
+LONGEST = 900
+
+
+def snakemake(
+    arguments: Sequence[str], folder: Path, *sources: str | Path
+) -> subprocess.CompletedProcess:
+    """Run Snakemake in `folder` with the packages in `sources`."""
+    with tempfile.TemporaryDirectory() as told:
+        files = [Path(told, name) for name in ("out", "err")]
+        process = FORKS.Process(
+            target=_main, args=(arguments, folder, _environment(*sources), files)
+        )
+        process.start()
+        process.join(LONGEST)
+        process.kill()
+        process.join()
+        texts = [file.read_text() for file in files]
+    return subprocess.CompletedProcess(arguments, process.exitcode, *texts)
+
+
+def _main(arguments, folder, environment, files):
+    """The command of Snakemake, in a process that was forked for it."""
+    for number, file in enumerate(files, start=1):
+        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT), number)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.path[:0] = environment["PYTHONPATH"].split(os.pathsep)
+    from snakemake.cli import main
+
+    main(arguments)
+
+
+def _environment(*sources: str | Path) -> dict[str, str]:
+    packages = os.pathsep.join(map(str, sources))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PYTHONPATH": packages, "PATH": path}
 
 
 @dataclass(frozen=True)
@@ -92,28 +137,17 @@ class Project:
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess:
         """Run Snakemake with the package of this copy."""
-        process = self.start(*arguments)
-        try:
-            out, err = process.communicate(timeout=900)
-        finally:
-            process.kill()
-        return subprocess.CompletedProcess(
-            process.args, process.returncode, out, err or ""
-        )
+        arguments = *arguments, "--configfile", "overrides.yaml"
+        return snakemake(arguments, self.folder, self.folder / "src")
 
     def start(self, *arguments: str, **options) -> subprocess.Popen:
         """Start Snakemake and do not wait for it."""
-        environment = {
-            **os.environ,
-            "PYTHONPATH": str(self.folder / "src"),
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        }
         given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         return subprocess.Popen(
             [sys.executable, "-m", "snakemake", *arguments]
             + ["--configfile", "overrides.yaml"],
             cwd=self.folder,
-            env=environment,
+            env=_environment(self.folder / "src"),
             **(given | options),
         )
 

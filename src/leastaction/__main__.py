@@ -12,6 +12,8 @@ EXAMPLE = """example:
   leastaction describe swings.csv
   leastaction learn swings.csv --time t --trajectory run --coordinate theta:rad
 """
+# That a law is exported to; `recordings.source_code` has them, which imports algebra.
+LANGUAGES = ("c", "numpy", "jax")
 # Exit status of a program that a signal ended: 128 and its number.
 INTERRUPTED, PIPE_CLOSED = 130, 141
 
@@ -55,6 +57,12 @@ def parser() -> argparse.ArgumentParser:
     calibrate = commands.add_parser(
         "calibrate", help="stiffness and sensor of a trapped particle from its spectrum"
     )
+    export = commands.add_parser(
+        "export", help="write the accelerations of a model.nc as C, NumPy or JAX"
+    )
+    export.add_argument("model", help="as `learn` wrote it, such as law/model.nc")
+    export.add_argument("source", help="to write: model.c or model.py")
+    export.add_argument("--language", choices=LANGUAGES, help="jax, for model.py")
     for one in (describe, learn, modes, calibrate):
         one.add_argument("table", nargs="+", help="CSV, white space or NetCDF")
         one.add_argument("--separator", help="between columns, if it is not found")
@@ -217,6 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "learn": _learn,
         "modes": _modes,
         "calibrate": _calibrate,
+        "export": _export,
     }
     command = commands[options.command]
     try:
@@ -370,6 +379,28 @@ def _calibrate(options) -> None:
     )
     save_text(found.to_markdown(), options.out)
     print(found)
+
+
+def _export(options) -> None:
+    from leastaction.core.contracts import ContractError
+    from leastaction.core.files import save_text
+    from leastaction.core.model import load
+    from leastaction.core.system import System
+    from leastaction.recordings.error import RecordingError
+    from leastaction.recordings.source_code import language_of, source_code
+
+    try:
+        language = language_of(options.source, options.language)
+        system = getattr(load(options.model), "system", None)
+    except (ContractError, ValueError) as error:
+        raise RecordingError(str(error)) from None
+    if type(system) is not System:
+        raise RecordingError(
+            f"{options.model} holds no Lagrangian of coordinates; expected a model.nc "
+            "as `leastaction learn` writes it"
+        )
+    save_text(source_code(system, language), options.source)
+    print(f"{options.source}: qddot = acceleration(q, qdot, force), SI units")
 
 
 def _reading(options) -> dict:

@@ -11,7 +11,6 @@ from test_typed import agree
 import leastaction as la
 from leastaction.__main__ import main
 from leastaction.core.own_data import kinds
-from leastaction.core.recipe import Recipe
 from leastaction.recordings.configuration import import_settings, read_recordings
 from leastaction.recordings.import_samples import imported
 
@@ -23,8 +22,13 @@ def blocks(kind: str, words: str) -> list[str]:
     return [block for block in found if words in block]
 
 
+class Stop(Exception):
+    """Ends `learn` where a table would be read."""
+
+
 @pytest.mark.parametrize("kind", list(kinds()))
-def test_shell_python_and_yaml_give_the_same_law(kind, tmp_path, monkeypatch, capsys):
+def test_the_page_is_typed(kind, tmp_path, monkeypatch, capsys):
+    """The shell prints what stands there; Python and YAML read the same table."""
     monkeypatch.chdir(tmp_path)
     (session,) = blocks("console", f"demo {kind}")
     for part in session.split("$ ")[1:]:
@@ -32,15 +36,22 @@ def test_shell_python_and_yaml_give_the_same_law(kind, tmp_path, monkeypatch, ca
         assert main([*shlex.split(line)[1:]]) == 0
         agree(shown, capsys.readouterr().out)
     law = la.load("law/model.nc")
-    names: dict = {"la": la}
-    (program,) = blocks("python", f'kind="{kind}"')
-    exec(program, names)  # the page itself
-    assert names["law"].terms.equals(law.terms)
     (text,) = blocks("yaml", f"kind: {kind}")
-    config = yaml.safe_load(text) | {"seed": 1}
-    ((_, recording),) = read_recordings(config, {}).items()
-    observations, parts = imported(import_settings(recording))
-    recipe = Recipe(**recording["estimators"]["recommended"])
-    model = recipe.dataset(observations, recording["library"])
-    assert model.drop_attrs().equals(law.model.drop_attrs())
+    ((_, recording),) = read_recordings(yaml.safe_load(text) | {"seed": 1}, {}).items()
+    wanted = import_settings(recording)
+    observations, parts = imported(wanted)
+    assert observations.drop_attrs().equals(law.observations.drop_attrs())
     assert parts["held_out"].attrs["contract"] == observations.attrs["contract"]
+    asked = {}
+
+    def read(settings):
+        asked.update(settings)
+        raise Stop
+
+    monkeypatch.setattr("leastaction.recordings.import_samples.imported", read)
+    (program,) = blocks("python", f'kind="{kind}"')
+    with pytest.raises(Stop):
+        exec(program, {"la": la})  # the page itself
+    files = asked["import"].pop("files"), wanted["import"].pop("files")
+    assert [Path(one).name for one in files[0]] == [Path(o).name for o in files[1]]
+    assert asked == wanted

@@ -23,6 +23,12 @@ PAGES = [
     "docs/api/trajectories_methods.html",
     "docs/api/index.html",
     "docs/conventions.html",
+    "docs/your_own_data.html",
+    "docs/tutorial.html",
+    "docs/driven_machine.html",
+    "docs/shaken_frame.html",
+    "docs/snapshots.html",
+    "docs/api/recording.html",
     "docs/results.html",
 ]
 LOOK = """

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from disturbed import DERIVATIVES, OBSERVATIONS, SMALL, Disturbed
+from disturbed import LIBRARY, OBSERVATIONS, SMALL, Disturbed
 from project import Project
 
 
@@ -13,7 +13,7 @@ from project import Project
 def run(tmp_path_factory) -> Project:
     """The undisturbed run."""
     project = Project.copy(tmp_path_factory.mktemp("run"), SMALL, ("harmonic",))
-    result = project.snakemake(DERIVATIVES, "--cores", "1")
+    result = project.snakemake(LIBRARY, "--cores", "1")
     assert result.returncode == 0, result.stdout + result.stderr
     return project
 
@@ -26,8 +26,9 @@ def disturbed(run, tmp_path):
         shutil.copytree(run.folder, tmp_path, dirs_exist_ok=True)
         made = run.digests()
         if target == OBSERVATIONS:
-            (tmp_path / DERIVATIVES).unlink()
-            del made[DERIVATIVES]
+            for later in made.keys() - {target}:
+                (tmp_path / later).unlink()
+            made = {target: made[target]}
         return Disturbed(tmp_path, target, made)
 
     return copy

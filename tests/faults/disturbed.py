@@ -11,7 +11,7 @@ from project import Project
 
 FOLDER = "results/stochastic_lagrangian/harmonic"
 OBSERVATIONS = f"{FOLDER}/observations.nc"
-DERIVATIVES = f"{FOLDER}/published/derivatives.nc"
+LIBRARY = f"{FOLDER}/published/library.nc"
 # Of a worker that may end before it is stopped.
 STARTS = 5
 # Many small replicates: a job writes for long enough to be caught at it.

@@ -1,10 +1,14 @@
 """Files that were damaged, and files that somebody made to do harm: strategies."""
 
 import random
+import zipfile
 from contextlib import suppress
 
 import netCDF4
 import numpy as np
+import openpyxl
+import pyuff
+import scipy.io
 from hypothesis import strategies as st
 
 from leastaction.core.files import add_mark
@@ -273,6 +277,73 @@ FOREIGN = {
         ),
     ),
     "whole numbers": lambda f, rng: _replace(f, "theta", rng.choice(["i1", "u8"])),
+}
+
+
+def _page(path, *changes: tuple[bytes, bytes]) -> None:
+    """A workbook of `t` and `theta`; texts of its page replaced."""
+    book = openpyxl.Workbook()
+    for row in (("t", "theta"), *zip(TIME.tolist(), SWING.tolist(), strict=True)):
+        book.active.append(row)
+    book.save(path)
+    with zipfile.ZipFile(path) as file:
+        parts = {name: file.read(name) for name in file.namelist()}
+    for old, new in changes:
+        assert old in parts[PAGE]
+        parts[PAGE] = parts[PAGE].replace(old, new)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in parts.items():
+            file.writestr(name, content)
+
+
+def _far_cell(path, place: str, row: int) -> None:
+    cell = f'<row r="{row}"><c r="{place}"><v>1</v></c></row></sheetData>'
+    _page(path, (b"</sheetData>", cell.encode()))
+
+
+def _arrays(path, **changes) -> None:
+    scipy.io.savemat(
+        path, {"t": TIME, "theta": SWING} | changes, do_compression=bool(changes)
+    )
+
+
+def _series(path, *changes) -> None:
+    """A universal file with the series `theta` and one for each of the changes."""
+    path.unlink(missing_ok=True)
+    kinds = {"abscissa_spacing": 1, "ordinate_spec_data_type": 8, "binary": 0}
+    names = dict.fromkeys(("rsp_ent_name", "ref_ent_name"), "")
+    places = dict.fromkeys(("rsp_node", "rsp_dir", "ref_node", "ref_dir"), 1)
+    for change in ({}, *changes):
+        series = {"id1": "theta", "data": SWING, "x": TIME} | change
+        clock = {"abscissa_inc": series["x"][1], "abscissa_min": 0.0, "num_pts": 400}
+        common = {"type": 58, "func_type": 1, "ord_data_type": 4}
+        common |= {"orddenom_spec_data_type": 0, "abscissa_num_pts": 400}
+        part = common | kinds | names | places | clock | series
+        pyuff.UFF(str(path)).write_sets(part, "add")
+
+
+TIME = np.arange(400) / 20
+SWING = np.exp(-0.05 * TIME) * np.cos(7 * TIME)
+PAGE = "xl/worksheets/sheet1.xml"
+# What makes a file that a library reads, and what its refusal says, if it is one.
+LIBRARIES = {
+    "good.xlsx": (_page, ""),
+    "stated size.xlsx": (lambda p: _page(p, (b"A1:B401", b"A1:B200")), ""),
+    "last row.xlsx": (lambda p: _far_cell(p, "XFD1048576", 2**20), "row 1048576 is"),
+    "no row.xlsx": (lambda p: _far_cell(p, "A9999999", 9999999), "row 1048577 is"),
+    "wide row.xlsx": (lambda p: _far_cell(p, "C402", 402), "row 402 is outside"),
+    "bomb.xlsx": (
+        lambda p: _page(p, (b"</sheetData>", b"</sheetData>" + b" " * 2**25)),
+        "unpacks to more than",
+    ),
+    "good.mat": (_arrays, ""),
+    "whole.mat": (lambda p: _arrays(p, theta=(99 * SWING).astype("i2")), ""),
+    "complex.mat": (lambda p: _arrays(p, theta=SWING + 1j), "complex"),
+    "nested.mat": (lambda p: scipy.io.savemat(p, {"a": {"t": TIME}}), "no numbers"),
+    "bomb.mat": (lambda p: _arrays(p, x=np.zeros(2**24)), "unpacks to more than"),
+    "good.uff": (_series, ""),
+    "clock.uff": (lambda p: _series(p, {"id1": "b", "x": 2 * TIME}), "another clock"),
+    "text.uff": (lambda p: p.write_text("hello"), "no numbers"),
 }
 
 

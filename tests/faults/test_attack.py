@@ -15,6 +15,7 @@ import pytest
 from harm import cases, count, harmless, told
 from hostile_files import (
     IMPORTS,
+    LIBRARIES,
     SEEDS,
     damaged,
     spoil,
@@ -34,6 +35,8 @@ from leastaction.core.cache import cache_folder, cached
 from leastaction.core.contracts import ContractError
 from leastaction.core.files import load, save
 from leastaction.recordings.describe import describe
+from leastaction.recordings.error import RecordingError
+from leastaction.recordings.tables import open_table
 
 LIBRARY = {
     "reference": "xdot**2/2",
@@ -142,6 +145,29 @@ def test_a_hostile_netcdf_table_is_refused_or_imported(files):
                     assert read() is not None
                 except Exception as error:
                     assert told(error), seed
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_file_that_a_library_reads_is_bounded_and_whole(files, name):
+    path = files / name
+    make, refusal = LIBRARIES[name]
+    make(path)
+    with harmless():
+        if not refusal:
+            found = open_table(path, {"format": "auto", "skip_lines": 0})
+            assert len(found.read(["theta"])) == 400
+            return
+        with pytest.raises(RecordingError, match=refusal):
+            describe(path)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"skip_lines": -1}, {"skip_lines": 10**60}, {"separator": "$x"}]
+)
+def test_settings_of_a_text_are_bounded(files, settings):
+    path = write(files, rows(3, rate=20.0))
+    with harmless(), pytest.raises(RecordingError, match=next(iter(settings))):
+        describe(path, **settings)
 
 
 @pytest.mark.parametrize("read", [load, describe])

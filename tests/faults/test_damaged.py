@@ -3,16 +3,16 @@
 import os
 
 import netCDF4
-from disturbed import DERIVATIVES, OBSERVATIONS
+from disturbed import LIBRARY, OBSERVATIONS
 
 from leastaction.core.files import add_mark
 
 
 def test_lost_last_block(disturbed):
-    project = disturbed(DERIVATIVES)
+    project = disturbed(LIBRARY)
     path = project.folder / OBSERVATIONS
     content, times = path.read_bytes(), path.stat().st_mtime_ns
-    project.without(DERIVATIVES)
+    project.without(LIBRARY)
     command = f"snakemake --forcerun {OBSERVATIONS}"
     path.write_bytes(content[:-4096] + bytes(4096))
     os.utime(path, ns=(times, times))
@@ -31,10 +31,10 @@ BELONGS_ELSEWHERE = {
 
 def test_a_result_that_belongs_elsewhere(disturbed):
     """A valid file of another example, or of other settings, copied into its place."""
-    project = disturbed(DERIVATIVES)
+    project = disturbed(LIBRARY)
     path = project.folder / OBSERVATIONS
     content, times = path.read_bytes(), path.stat().st_mtime_ns
-    project.without(DERIVATIVES)
+    project.without(LIBRARY)
     for attribute, (other, says) in BELONGS_ELSEWHERE.items():
         path.write_bytes(content)
         with netCDF4.Dataset(path, "a") as file:
@@ -42,5 +42,4 @@ def test_a_result_that_belongs_elsewhere(disturbed):
             file.setncattr(attribute, other)
         add_mark(path)
         os.utime(path, ns=(times, times))
-        project.fails(says)
-    project.completes("--forcerun", OBSERVATIONS)
+        project.fails(says, f"snakemake --forcerun {OBSERVATIONS}")

@@ -24,7 +24,6 @@ def test_killed_snakemake(disturbed):
     with project.caught() as (snakemake, orphan):
         snakemake.kill()
         snakemake.wait()
-        project.fails("--unlock")
         assert project.snakemake("--unlock").returncode == 0
         project.completes()
         orphan.send_signal(signal.SIGCONT)
@@ -37,7 +36,9 @@ def test_two_at_once(disturbed):
     project = disturbed(OBSERVATIONS)
     project.without(OBSERVATIONS)
     with project.caught() as (first, worker):
-        project.fails("Directory cannot be locked", "no other Snakemake process")
+        project.fails(
+            "Directory cannot be locked", "no other Snakemake process", "--unlock"
+        )
         worker.send_signal(signal.SIGCONT)
         assert first.wait(60) == 0, project.told()
     project.is_whole()

@@ -7,9 +7,10 @@ import pytest
 import sympy as sp
 
 from leastaction.core.expressions import parse
-from leastaction.likelihood.covariance import portmanteau, spread
+from leastaction.likelihood.covariance import spread, whiteness
 from leastaction.likelihood.iterated_smoother import begin_levels, fit, smooth_motion
 from leastaction.likelihood.measured_motion import MeasuredMotion
+from leastaction.likelihood.missed_force import memory, tone
 from leastaction.likelihood.term_selection import Candidates, Quadratic, select
 from leastaction.trajectories.variational_equations import WIDTH, variational_equations
 
@@ -38,13 +39,18 @@ def pushed(count):
     return nodes
 
 
-def motion(duffing, seed, missed=0.0):
-    """Two trajectories, with a white force of standard deviation `missed` per row."""
+def motion(duffing, seed, missed=0.0, hidden_tone=0.0):
+    """Two trajectories, with a white force of standard deviation `missed` per row.
+
+    Or with a tone of an amplitude, at .57 Hz.
+    """
     rng = np.random.default_rng(seed)
     steps = 4
     force = pushed(2 * ROWS)(steps)
     hidden = missed * rng.standard_normal(2 * ROWS)
     force = force + np.repeat(hidden, 2 * steps)[:, None]
+    time = np.arange(len(force)) * DT / (2 * steps)
+    force = force + hidden_tone * np.sin(2 * np.pi * 0.57 * time + seed)[:, None]
     start = np.array([[0.3, 0.0], [-0.5, 1.0]])
     first = np.array([0, ROWS])
     path = duffing.rollout(start, TRUTH, DT, ROWS, steps, force, first)
@@ -67,7 +73,7 @@ def test_a_clean_motion_has_its_law_and_the_noise_of_its_sensor(duffing):
     found = fitted(motion(duffing, 0))
     assert found.converged
     assert found.levels.sensor[0] == pytest.approx(NOISE, rel=0.1)
-    assert portmanteau(found.innovations) < 2
+    assert whiteness(found.innovations) > 0.01
     own = spread(found.innovations)
     assert own.stretches == 0
     std = np.sqrt((own.deviations**2).sum(axis=0))
@@ -99,6 +105,23 @@ def test_intervals_hold_with_and_without_a_missed_force(duffing, missed):
         z.append((found.c[active] - TRUTH[active]) / std)
     assert (np.abs(z) < 1.96).mean() >= 0.8
     assert found.levels.is_free.any() == (missed > 0)
+
+
+@pytest.mark.parametrize(
+    ("missed", "hidden_tone"), [(0.0, 0.0), (0.3, 0.0), (0.0, 0.4)]
+)
+def test_a_tone_is_named_and_neither_it_nor_white_noise_is_a_memory(
+    duffing, missed, hidden_tone
+):
+    active, named = np.array([0, 1, 2, 4]), []
+    for seed in range(4):
+        found = fitted(motion(duffing, seed, missed, hidden_tone), active)
+        named.append(tone(found))
+        assert not memory(found, 2.0).is_seen
+    # The records are six periods of the tone long.
+    seen = np.array(named)[~np.isnan(named)]
+    assert np.abs(seen - 0.57).max(initial=0.0) < 0.02
+    assert len(seen) >= 3 if hidden_tone else not len(seen)
 
 
 def candidates(required=()):

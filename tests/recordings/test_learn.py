@@ -14,6 +14,7 @@ from recorded import ROOT, completed
 
 import leastaction as la
 from leastaction.core.files import load
+from leastaction.core.jobs import FILES, STAGES
 from leastaction.recordings.configuration import SETTINGS
 from leastaction.recordings.law import Law
 from leastaction.recordings.units_of_terms import coefficient_units
@@ -178,20 +179,17 @@ def by_the_workflow(given, folder):
     def settings(stage):
         return SETTINGS[stage](example, "recommended")
 
-    at = {
-        n: folder / f"{n}.nc"
-        for n in ("observations", "derivatives", "library", "model", "rollout")
-    }
-    rates, equations, model = (at[n] for n in ("derivatives", "library", "model"))
-    first = at["observations"]
+    first, *made, rollout = (
+        folder / f"{name}.nc" for name in ("observations", *FILES, "rollout")
+    )
+    model = made[-1]
     run_script("import", settings("import"), first)
-    run_script("differentiate", first, settings("differentiate"), rates)
-    run_script("assemble", first, rates, settings("assemble"), equations)
-    run_script("identify", first, equations, settings("identify"), model)
+    stages = {stage: settings(stage) for stage in STAGES}
+    run_script("estimate", first, stages, dict(zip(FILES, made, strict=True)))
     random = example["excitation"] == "random"
     if not random:
-        run_script("predict", first, model, settings("predict"), at["rollout"])
-    rollouts = [] if random else [at["rollout"]]
+        run_script("predict", first, model, settings("predict"), rollout)
+    rollouts = [] if random else [rollout]
     law = folder / "law.md"
     timed = folder / "identify.tsv"
     timed.write_text("wall\tuser\tsystem\n99.9\t12.1\t0.2\n")
@@ -502,6 +500,40 @@ def test_a_force_is_no_coordinate(name, role, unit):
     assert (about.role, about.unit) == (role, unit)
 
 
+def test_a_second_clock_and_accelerations_are_no_coordinates():
+    x = np.cos(3 * TIME)
+    noise = np.random.default_rng(5).standard_normal((2, len(TIME)))
+    both = pd.DataFrame(
+        {"t": TIME, "ms": 1e3 * TIME, "x": x, "acc [g]": -9 * x / 9.8 + 1e-3 * noise[0]}
+    )
+    found = {c.name: (c.role, c.of) for c in la.describe(both).columns}
+    assert found["ms"] == ("clock", "") and found["acc [g]"] == ("acceleration", "x")
+    about = la.describe(pd.DataFrame({"a [g]": noise[0], "b [m/s^2]": noise[1]}))
+    (recording,) = about.settings["recordings"].values()
+    assert recording["excitation"] == "random"
+    assert list(recording["import"]["sensors"]) == [
+        "x1ddot + ground",
+        "x2ddot + ground",
+    ]
+
+
+def test_a_rate_that_no_column_tells_is_to_be_filled_in(tmp_path):
+    values = np.random.default_rng(6).standard_normal((500, 2))
+    table = pd.DataFrame(values, columns=["roof [g]", "floor [g]"])
+    table.to_csv(tmp_path / "frame.csv", index=False)
+    shown = str(la.describe(tmp_path / "frame.csv"))
+    assert "No column is a clock" in shown and "rate: null" in shown
+    assert shown.count("--rate HZ") == 2 and "leastaction modes" in shown
+
+
+def test_an_undamped_motion_loses_no_energy():
+    noise = 1e-4 * np.random.default_rng(3).standard_normal((4, 500))
+    swings = np.array([a * np.cos(3 * TIME[:500]) for a in (0.5, 0.7, 0.9, 1.1)])
+    law = la.learn({"x": swings + noise}, time=TIME[:500], progress=False)
+    energy = law.to_markdown().partition("## What is conserved\n\n- ")[2]
+    assert energy.startswith(("Energy is conserved", "Energy may be conserved"))
+
+
 BLOCKED = """
 import sys
 
@@ -515,8 +547,9 @@ import leastaction as la
 heavy = {"numpy", "scipy", "sympy", "xarray", "pandas", "numba", "matplotlib", "pint"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 import numpy as np
-t = np.arange(0, 20, 0.02)
-la.learn({"x": [a * np.cos(3 * t) for a in (1.0, 2.0, 3.0, 4.0)]}, time=t)
+t, rng = np.arange(0, 6, 0.05), np.random.default_rng(1)
+noise = 1e-3 * rng.standard_normal((3, len(t)))
+la.learn({"x": [*(noise + np.outer([0.1, 0.2, 0.3], np.cos(3 * t)))]}, time=t)
 """
 
 

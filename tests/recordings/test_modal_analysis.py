@@ -88,6 +88,14 @@ def test_matlab_files_are_tables(tmp_path):
     assert_allclose(read.mac(la.modes(table(y, "abc"), time="t")), np.eye(3), atol=0.1)
 
 
+def test_integers_of_a_matlab_file_are_columns(tmp_path):
+    from scipy.io import savemat
+
+    run = np.repeat(np.arange(2), 100)
+    savemat(tmp_path / "a.mat", {"run": run, "x": np.sin(run + 1.0)})
+    assert [c.name for c in la.describe(tmp_path / "a.mat").columns] == ["run", "x"]
+
+
 def test_a_damaged_matlab_file_is_refused(tmp_path):
     (tmp_path / "tower.mat").write_bytes(b"MATLAB 7.3" + bytes(600))
     with pytest.raises(la.RecordingError, match="option -v7"):

@@ -333,5 +333,13 @@ def test_a_small_force_that_is_missed_is_said_on_the_first_line(late):
     if late:
         assert first.startswith("**Found, with reservations: the law misses 0.")
         assert "% of the force, and over whole runs" in first
+        assert "depends on the states before" in found.reservations[1]
+        # Late by .06 s it is a mass that is smaller by .3 * .06, to first order.
+        rows = found.terms.set_index(["term", "of"])
+        for term, of, true in (
+            *(("xdot**2", "L", 0.65), ("x**2", "L", -20.0)),
+            *(("x**4", "L", -15.0), ("xdot**2", "D", 0.3)),
+        ):
+            assert rows.loc[(term, of), "low"] < true < rows.loc[(term, of), "high"]
     else:
         assert first == "**Found.**"

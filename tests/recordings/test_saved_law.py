@@ -220,3 +220,12 @@ def test_the_free_run_has_a_score(law):
     assert law.score(others | {"f": -forces}, time=TIME, **of_force) < 0
     with pytest.raises(ValueError, match="expected x and inputs"):
         law.score({"x": paths}, time=TIME)
+
+
+def test_an_exported_law_is_its_function(again, tmp_path):
+    again.export(tmp_path / "model.py")
+    module = {}
+    exec((tmp_path / "model.py").read_text(), module)
+    q, v, force = np.random.default_rng(1).standard_normal((3, 20, 1))
+    found = module["acceleration"](q, v, force)
+    np.testing.assert_allclose(found, again.function()(q, v, force), rtol=1e-12)

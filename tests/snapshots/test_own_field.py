@@ -89,9 +89,7 @@ def test_a_long_table_gives_the_law_of_the_wide_one(tmp_path):
     given = {"coordinates": {"u": "mm"}, "position": {"x": "deg"}}
     both = [
         learned(wide),
-        la.learn(
-            long, kind="field", time="t", trajectory="run", progress=False, **given
-        ),
+        learned(long, length=None, **given),
     ]
     first, second = (law.terms.value.to_numpy() for law in both)
     np.testing.assert_allclose(second, first, rtol=1e-6)

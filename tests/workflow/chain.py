@@ -1,9 +1,9 @@
-"""The five stages of an example in one process, as their rules call them.
+"""The stages of an example in one process, as their rules call them.
 
-    python chain.py EXAMPLE.yaml ESTIMATOR FOLDER [BLOCKS]
+    python chain.py EXAMPLE.yaml ESTIMATOR FOLDER
 
-makes the files of one estimator in a folder, each stage in blocks of replicates, the
-last one first. A block reads the same block of the stages before.
+makes the files of one estimator in a folder up to its model. In blocks of replicates
+the last one is made first, and each stage is a job of its own.
 """
 
 import sys
@@ -12,17 +12,11 @@ from pathlib import Path
 
 import yaml
 
+from leastaction.core.jobs import FILES
 from leastaction_papers.configuration.checks import accepted
 from leastaction_papers.configuration.jobs import SETTINGS
 
 ROOT = Path(__file__).parents[2]
-FILES = {
-    "simulate": "observations",
-    "differentiate": "derivatives",
-    "assemble": "library",
-    "identify": "model",
-    "validate": "rollout",
-}
 
 
 def script(stage):
@@ -35,39 +29,38 @@ def script(stage):
 
 
 def make(
-    example: dict, estimator: str, folder: Path, blocks: int | None = None
+    example: dict,
+    estimator: str,
+    folder: Path,
+    blocks: int | None = None,
+    validated: bool = True,
 ) -> None:
-    """Make all files of one estimator."""
+    """Make the files of one estimator, in one job or each in blocks."""
     example = accepted(example, "it") | {"key": "tests/it", "seed": 1}
-    total = example["simulate"]["replicates"]
-    paths = {name: folder / f"{name}.nc" for name in FILES.values()}
-    for stage, name in FILES.items():
-        settings = SETTINGS[stage](example, estimator)
-        if blocks is None:
-            given = {n: paths[n] for n in _inputs(stage)}
-            script(stage)(**given, settings=settings, **{name: paths[name]})
-            continue
-        pieces = [folder / f"{name}.{i}.nc" for i in range(blocks)]
-        for i in reversed(range(blocks)):
-            given = {n: folder / f"{n}.{i}.nc" for n in _inputs(stage)}
-            block = [total * i // blocks, total * (i + 1) // blocks]
-            more = {} if given else {"block": block}
-            script(stage)(**given, settings=settings | more, **{name: pieces[i]})
-        script("gather")(pieces, paths[name])
+    total, count = example["simulate"]["replicates"], blocks or 1
+    settings = {stage: given(example, estimator) for stage, given in SETTINGS.items()}
+    done_apart = [[file] for file in FILES] if blocks else [FILES]
 
+    def path(name: str, block: int) -> Path:
+        return folder / (f"{name}.{block}.nc" if blocks else f"{name}.nc")
 
-def _inputs(stage):
-    return {
-        "simulate": (),
-        "differentiate": ("observations",),
-        "assemble": ("observations", "derivatives"),
-        "identify": ("observations", "library"),
-        "validate": ("model",),
-    }[stage]
+    for i in reversed(range(count)):
+        block = {"block": [total * i // count, total * (i + 1) // count]}
+        observations, before = path("observations", i), None
+        script("simulate")(settings["simulate"] | block, observations)
+        for files in done_apart:
+            made = {file: path(file, i) for file in files}
+            script("estimate")(observations, settings, made, before)
+            before = made[files[-1]]
+        if validated:
+            script("validate")(before, settings["validate"], path("rollout", i))
+    if blocks:
+        for name in ("observations", *FILES, "rollout"):
+            pieces = [path(name, i) for i in range(count)]
+            script("gather")(pieces, folder / f"{name}.nc")
 
 
 if __name__ == "__main__":
-    path, estimator, folder, *rest = sys.argv[1:]
-    make(
-        yaml.safe_load(Path(path).read_text()), estimator, Path(folder), *map(int, rest)
-    )
+    path, estimator, folder = sys.argv[1:]
+    content = yaml.safe_load(Path(path).read_text())
+    make(content, estimator, Path(folder), validated=False)

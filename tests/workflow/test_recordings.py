@@ -1,12 +1,8 @@
 """A user's YAML, wherever it lives, is the default target; a refusal leaves nothing."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 import yaml
-from project import Project
+from project import Project, snakemake
 from recorded import rig, rows, write
 
 
@@ -25,13 +21,9 @@ def lab(tmp_path):
 
 
 def run(project, lab, *arguments, before="") -> str:
-    command = [sys.executable, "-m", "snakemake", *arguments]
-    command += ["--configfile", str(lab / "my-rig.yaml")]
-    path = os.pathsep.join([*filter(None, [before]), str(project.folder / "src")])
-    environment = {**os.environ, "PYTHONPATH": path}
-    result = subprocess.run(
-        command, cwd=project.folder, env=environment, capture_output=True, text=True
-    )
+    arguments = *arguments, "--configfile", str(lab / "my-rig.yaml")
+    sources = *filter(None, [before]), project.folder / "src"
+    result = snakemake(arguments, project.folder, *sources)
     return result.stdout + result.stderr
 
 

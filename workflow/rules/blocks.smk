@@ -1,5 +1,6 @@
-# Included with `chunks` above one: each stage in blocks of replicates. A block reads the
-# same block of earlier stages; a whole file is gathered where something else reads it.
+# Included with `chunks` above one: each stage in blocks of replicates (those of estimators
+# in estimate.smk). A block reads the same block of earlier stages; a whole file is
+# gathered where something else reads it.
 
 
 wildcard_constraints:
@@ -21,9 +22,6 @@ def results_of_file(wildcards):
 
 
 ruleorder: gather > simulate_large > simulate
-ruleorder: gather > differentiate_large > differentiate
-ruleorder: gather > assemble_large > assemble
-ruleorder: gather > identify
 ruleorder: gather > validate
 
 
@@ -33,41 +31,6 @@ use rule simulate as simulate_block with:
     log:
         "<logs>/{paper}/{example}/simulate.{block}.log",
         "<logs>/{paper}/{example}/simulate.{block}.tsv",
-
-
-use rule differentiate as differentiate_block with:
-    input:
-        observations="<results>/{paper}/{example}/observations.{block}.nc",
-        sources=sources_of("differentiate"),
-    output:
-        derivatives="<results>/{paper}/{example}/{estimator}/derivatives.{block}.nc",
-    log:
-        "<logs>/{paper}/{example}/{estimator}/differentiate.{block}.log",
-        "<logs>/{paper}/{example}/{estimator}/differentiate.{block}.tsv",
-
-
-use rule assemble as assemble_block with:
-    input:
-        observations="<results>/{paper}/{example}/observations.{block}.nc",
-        derivatives=made("derivatives", ".{block}"),
-        sources=sources_of("assemble"),
-    output:
-        library="<results>/{paper}/{example}/{estimator}/library.{block}.nc",
-    log:
-        "<logs>/{paper}/{example}/{estimator}/assemble.{block}.log",
-        "<logs>/{paper}/{example}/{estimator}/assemble.{block}.tsv",
-
-
-use rule identify as identify_block with:
-    input:
-        observations="<results>/{paper}/{example}/observations.{block}.nc",
-        library=made("library", ".{block}"),
-        sources=sources_of("identify"),
-    output:
-        model="<results>/{paper}/{example}/{estimator}/model.{block}.nc",
-    log:
-        "<logs>/{paper}/{example}/{estimator}/identify.{block}.log",
-        "<logs>/{paper}/{example}/{estimator}/identify.{block}.tsv",
 
 
 use rule validate as validate_block with:

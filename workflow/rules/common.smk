@@ -16,7 +16,7 @@ if not find_spec("leastaction"):
     )
 
 from leastaction.core.families import figures, is_field, system_reference
-from leastaction.core.jobs import digests, maker, shown
+from leastaction.core.jobs import STAGES, digests, jobs_of, maker, shown
 from leastaction.core.settings import ConfigError, complete
 from leastaction.core.sources import source_files, write_listing
 from leastaction.core.yaml_files import check_data, read_yaml
@@ -126,7 +126,7 @@ OTHERS = [f".{kind}" for kind in KINDS if kind != "svg"]
 
 # Paths of more bytes, their derivatives and their library are dropped when all that reads
 # them is done: seconds make them again. `--notemp` keeps them.
-MOST_BYTES_KEPT = 7.5e8
+MOST_BYTES_KEPT = 5e8
 LARGE = {
     n for (_, n), e in EXAMPLES.items() if jobs.bytes_of_paths(e) > MOST_BYTES_KEPT
 }
@@ -251,13 +251,9 @@ def recorded_rollouts(wildcards):
 
 def recorded_usages(wildcards):
     """What was used by the jobs that find the law of a recording."""
-    stages = ["differentiate", "assemble", "identify"]
-    stages = [f"recommended/{stage}" for stage in stages]
-    if recorded_rollouts(wildcards):
-        stages.append("recommended/predict")
-    return expand(
-        f"<logs>/recordings/{wildcards.example}/{{s}}.tsv", s=["import", *stages]
-    )
+    stages = ["identify", *(["predict"] if recorded_rollouts(wildcards) else [])]
+    jobs_done = ["import", *(f"recommended/{stage}" for stage in stages)]
+    return expand(f"<logs>/recordings/{wildcards.example}/{{s}}.tsv", s=jobs_done)
 
 
 def figures_of_recording(name):
@@ -346,13 +342,18 @@ def results_of(paper, names, estimators=shown, last="rollout"):
     }
 
 
-def sources_of(stage):
-    """Inputs of a stage: its script, the methods of the recipe, what they import."""
-    return lambda wildcards: sources(
-        stage,
-        *MODULES[stage](example_of(wildcards), wildcards.get("estimator")),
-        *system_modules([example_of(wildcards)]),
-    )
+def sources_of(script, *stages):
+    """Inputs of a job: its script, the methods of its stages, what they import.
+
+    The script of most stages has their name.
+    """
+
+    def listed(wildcards):
+        given = example_of(wildcards), wildcards.get("estimator")
+        methods = [name for s in stages or [script] for name in MODULES[s](*given)]
+        return sources(script, *methods, *system_modules(given[:1]))
+
+    return listed
 
 
 def system_modules(examples):
@@ -393,6 +394,61 @@ def made(file, part=""):
         return f"{folder}/{file}{part}.nc".format(**wildcards)
 
     return path
+
+
+# What a job that ends with this stage is doing.
+DOES = {
+    "differentiate": "Differentiating",
+    "assemble": "Assembling the library of",
+    "identify": "Identifying",
+}
+
+
+def estimating():
+    """Rules of the stages of estimators, and patterns of the estimators that have them.
+
+    A rule is the stages that its jobs do, the part of a name that says that it makes
+    blocks, and whether all that it makes is dropped after use.
+    """
+    found = {(STAGES, "", False): ["recordings/[^/]+/[^/]+"]}
+    for (paper, name), e in EXAMPLES.items():
+        part = ".{block}" if config["chunks"] > 1 and name in split_examples() else ""
+        for estimator in e["estimators"]:
+            for stages in jobs_of(e["estimators"], estimator):
+                dropped = name in LARGE and stages[-1] != "identify"
+                makers = found.setdefault((stages, part, dropped), [])
+                makers.append(re.escape(f"{paper}/{name}/{estimator}"))
+    return found
+
+
+def read_by(stage, part):
+    """What a stage of an estimator reads beside the observations, if anything."""
+    if stage == STAGES[0]:
+        return lambda wildcards: {}
+    path = made(MADE_BY[STAGES[STAGES.index(stage) - 1]], part)
+    return lambda wildcards: {"before": path(wildcards)}
+
+
+def made_by(stages, part, dropped):
+    """Files that a job with these stages makes; those dropped that only it reads."""
+    files = [MADE_BY[stage] for stage in stages]
+    paths = {
+        f: f"<results>/{{paper}}/{{example}}/{{estimator}}/{f}{part}.nc" for f in files
+    }
+    kept = [] if dropped else files[-1:]
+    return {f: path if f in kept else temp(path) for f, path in paths.items()}
+
+
+def estimator_settings(stages):
+    """As `settings_of`, of stages that one job does: those of each by its name."""
+
+    def params(wildcards):
+        given = example_of(wildcards), wildcards.estimator
+        last = wildcards.estimator, MADE_BY[stages[-1]]
+        own = {"results": results(wildcards.paper, wildcards.example, *last)}
+        return {stage: SETTINGS[stage](*given) for stage in stages} | own
+
+    return params
 
 
 def block_of(stage, wildcards):

@@ -268,17 +268,13 @@ COMPARED = [
 
 
 def usages_of(paper, name):
-    """What was used by the stages, or their blocks, that make an example's models."""
-    stages = ["differentiate", "assemble", "identify"]
+    """What was used by the jobs, or those of blocks, that make an example's models."""
+    recipes = EXAMPLES[paper, name]["estimators"]
+    done = [f"{e}/{job[-1]}" for e in shown(recipes) for job in jobs_of(recipes, e)]
     count = blocks_of("identify", EXAMPLES[paper, name])
     split = config["chunks"] > 1 and name in split_examples()
     blocks = [f".{i}_of_{count}" for i in range(1, count + 1)] if split else [""]
-    return expand(
-        f"<logs>/{paper}/{name}/{{e}}/{{s}}{{b}}.tsv",
-        e=shown(EXAMPLES[paper, name]["estimators"]),
-        s=stages,
-        b=blocks,
-    )
+    return expand(f"<logs>/{paper}/{name}/{{job}}{{b}}.tsv", job=done, b=blocks)
 
 
 def matrix_level(simulation):

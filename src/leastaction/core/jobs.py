@@ -71,6 +71,26 @@ def maker(estimators: Mapping, name: str, stage: str) -> str:
     return name
 
 
+def jobs_of(estimators: Mapping, name: str) -> list[tuple[str, ...]]:
+    """Stages that each job of an estimator does, in their order.
+
+    A job ends with a file that another estimator reads, or with the model.
+    """
+    read = {
+        stage
+        for other in estimators
+        for stage, after in zip(STAGES, STAGES[1:], strict=False)
+        if maker(estimators, other, stage) == name != other
+        and maker(estimators, other, after) == other
+    }
+    found: list[tuple[str, ...]] = [()]
+    for stage in STAGES:
+        if maker(estimators, name, stage) == name:
+            found[-1] += (stage,)
+            found += [()] if stage in read else []
+    return [stages for stages in found if stages]
+
+
 def modules_of(stage: str, example: Mapping, estimator: str | None = None) -> list[str]:
     """Modules that do the work of a stage."""
     return step_of(stage, example, estimator).modules()

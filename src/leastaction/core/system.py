@@ -516,7 +516,8 @@ def numbers(parameters: Mapping) -> dict[str, float]:
     values = {k: np.nan if x is None else x for k, x in parameters.items()}
     for name, value in values.items():
         if not isinstance(value, Real):
-            raise ValueError(f"parameter {name} is {value!r}; expected a number")
+            given = f"parameter {str(name)[:60]} is {repr(value)[:60]}"
+            raise ValueError(f"{given}; expected a number")
     try:
         return {str(name): float(value) for name, value in values.items()}
     except OverflowError:

@@ -12,8 +12,7 @@ from leastaction.core.settings import ConfigError
 # Targets and folders of the workflow's own.
 _TARGETS = (
     "papers beyond studies figures tables scorecard matrix recordings stand_ins import "
-    "record predict write_law compare simulate simulate_large differentiate "
-    "differentiate_large assemble assemble_large identify validate gather tabulate "
+    "record predict write_law compare simulate simulate_large validate gather tabulate "
     "plot_example plot_paper plot_study plot_recording plot_shaken score collect_scores"
 )
 

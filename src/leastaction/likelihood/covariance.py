@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leastaction.ensembles.innovation_tests import ljung_box
 from leastaction.likelihood.augmented_kalman_filter import Innovations
 from leastaction.likelihood.term_selection import (
     Quadratic,
@@ -20,24 +21,16 @@ from leastaction.likelihood.term_selection import (
     correlation_length,
 )
 
-# Lags of Ljung and Box's statistic, and its mean over them beyond which innovations are
-# not white: of white ones it is 1 ± .32.
-LAGS, LARGEST_PORTMANTEAU = 20, 3.0
+# Lags of Ljung and Box's test, and p-value below which innovations are not white: their
+# mean statistic of a lag is then above three, of white ones it is 1 ± .32.
+LAGS, LEAST_P_VALUE = 20, 1e-5
 
 
-def portmanteau(found: Innovations) -> float:
-    """Ljung and Box's statistic over its degrees of freedom; the largest of a sensor.
-
-    One of white innovations.
-    """
-    worst = 0.0
-    for z in found.standardised():
-        count = len(z)
-        lags = np.arange(1, min(LAGS, count // 2) + 1)
-        power = max(float(z @ z), 1e-300)
-        r = np.array([z[k:] @ z[:-k] for k in lags]) / power
-        worst = max(worst, float((count * (count + 2) * r**2 / (count - lags)).mean()))
-    return worst
+def whiteness(found: Innovations) -> float:
+    """P-value of Ljung and Box's test of whiteness; of all sensors by Bonferroni."""
+    series = list(found.standardised())
+    values = [ljung_box([z[:, None]], LAGS) for z in series]
+    return min(1.0, len(series) * min(values))
 
 
 @dataclass(frozen=True)
@@ -46,7 +39,7 @@ class Spread:
 
     deviations: np.ndarray  # (deviation, active)
     stretches: int  # 0 of those of the information
-    portmanteau: float
+    whiteness: float  # p-value
 
 
 def spread(found: Innovations) -> Spread:
@@ -56,8 +49,8 @@ def spread(found: Innovations) -> Spread:
     values, vectors = np.linalg.eigh(G / np.outer(size, size))
     values = np.maximum(values, 1e-14)
     root = (vectors / np.sqrt(values)).T / size
-    white = portmanteau(found)
-    if white < LARGEST_PORTMANTEAU:
+    white = whiteness(found)
+    if white > LEAST_P_VALUE:
         return Spread(root, 0, white)
     scores = -found.moment[:, 0, 1:]
     scores = scores - scores.mean(axis=0)

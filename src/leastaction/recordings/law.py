@@ -24,17 +24,15 @@ from leastaction.recordings.inputs import OPPOSED
 from leastaction.recordings.modal_analysis import modes_of_observations, modes_table
 from leastaction.recordings.physical_parameters import physical_parameters
 from leastaction.recordings.remarks import (
-    force_errors,
-    is_lost,
-    remarks,
-    reservations,
-)
-from leastaction.recordings.shaken_remarks import (
     doubts,
+    force_errors,
     is_astray,
+    is_lost,
     of_inputs,
     of_modes,
     random_force,
+    remarks,
+    reservations,
     sensor_noise,
 )
 from leastaction.recordings.units_of_terms import coefficient_units
@@ -281,6 +279,26 @@ class Law(LawPage, IdentifiedModel):
         if "equivalent_models" not in self.dataset:
             return []
         return json.loads(str(self.dataset["equivalent_models"].values))
+
+    def export(self, path: str | Path, language: str | None = None) -> None:
+        """Write the accelerations as a function of another language, noise left out.
+
+        Parameters
+        ----------
+        path
+            ``model.c`` for a C99 function, ``model.py`` for one of NumPy.
+        language
+            ``c``, ``numpy`` or ``jax``; that of the ending if None. See
+            :func:`leastaction.recordings.source_code.source_code`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such language, or the ending names none.
+        """
+        from leastaction.recordings.source_code import language_of, source_code
+
+        files.save_text(source_code(self.system, language_of(path, language)), path)
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -135,7 +135,7 @@ class _Law:
         if self.inputs is not None:
             force = self.inputs.nodes(np.arange(part.start, part.stop), 1)
         samples = q, len(q), self.dt, sigma
-        return Positions(self.equations, *samples, 1, force, np.inf)
+        return Positions(self.equations, *samples, 1, force)
 
     def _started(self, positions: Positions, rows: int, c) -> Segments:
         """Begin of the trajectory fitted to its first rows."""

@@ -9,6 +9,7 @@ import xarray as xr
 from leastaction.core.contracts import variables
 from leastaction.core.estimate import LagrangianEstimate, lagrangian_estimate
 from leastaction.likelihood.covariance import nearest_absent, spread
+from leastaction.likelihood.missed_force import memory, tone
 from leastaction.likelihood.term_selection import equally_good
 from leastaction.recordings.contracts import OF_COORDINATES
 from leastaction.recordings.error import RecordingError
@@ -41,9 +42,12 @@ DESCRIBED = variables(
         criterion_value [1] extended BIC, up to a constant
         converged [1] whether a further step would be a fraction of every error bar
         equivalent_models [1] models that fit alike, as JSON
-        portmanteau [1] Ljung and Box's statistic per lag; one of white innovations
+        whiteness_p_value [1] p-value of Ljung and Box's test of innovations
         free_run_ratio [1] misfit of whole runs over the noise of the sensor
-        corrections [1] terms smaller than what is missed, as JSON
+        corrections [1] terms smaller than what is missed, coefficient and standard \
+error, as JSON
+        missed_tone [Hz] frequency of a tone that is most of what is missed, or NaN
+        memory_ratio [1] gain of lagged velocities over what the criterion asks
     block column_fitted:
         jackknife_coefficient [mixed] points around the law with its covariance
     column_fitted:
@@ -78,8 +82,11 @@ def estimate(
     every = np.zeros((len(noise.deviations), len(law.c)))
     every[:, law.fit.active] = noise.deviations
     absent = nearest_absent(law.quadratic, law.solution)
+    lagged = memory(law.fit, problem.period)
+    past = np.zeros_like(law.c)
+    past[law.fit.active] = lagged.deviation
     model_errors = found.of_width, found.dynamics.deviations, found.horizons.deviation
-    every = np.vstack([every, absent, *model_errors])
+    every = np.vstack([every, absent, past, *model_errors])
     factors, gain, gain_std = problem.to_reference(law.c), 1.0, 0.0
     c, every = factors * law.c, factors * every
     if problem.driven and has_unknown_gain(observations):
@@ -95,6 +102,7 @@ def estimate(
     size = np.sqrt((every**2).sum(axis=0))
     std = placed(np.where(c != 0, size, np.nan), np.nan)
     numbers, arrays = _values(found, noise, equations, gain)
+    numbers["memory_ratio"] = lagged.gain / lagged.asked
     arrays |= {
         "jackknife_coefficient": sigma_points(c, every),
         "column_position": problem.columns,
@@ -162,7 +170,7 @@ def _values(found, noise, equations, gain):
     numbers = {
         "blocks": noise.stretches or law.fit.innovations.count,
         "stretches": noise.stretches,
-        "portmanteau": noise.portmanteau,
+        "whiteness_p_value": noise.whiteness,
         "force_window": window,
         "misfit": float(np.sqrt(np.mean((one_step / allowed) ** 2))),
         "period": problem.period,
@@ -171,9 +179,18 @@ def _values(found, noise, equations, gain):
         "criterion_value": law.quadratic.criterion(law.solution),
         "converged": int(law.fit.converged),
         "free_run_ratio": float((run / near.sensor).max()),
+        "missed_tone": tone(law.fit),
     }
     equivalents = alike(problem, law, gain)
-    named = [problem.names[k] for k in found.horizons.corrections]
+    added = found.horizons.corrections
+    corrected = law.quadratic.solve({*law.solution.support, *added})
+    scale = gain * problem.to_reference(corrected.x)
+    error = np.zeros_like(law.c)
+    error[corrected.free] = np.sqrt(np.diag(corrected.inverse))
+    named = {
+        problem.names[k]: (float(scale[k] * corrected.x[k]), float(scale[k] * error[k]))
+        for k in added
+    }
     arrays = {
         "equivalent_models": np.array(json.dumps(equivalents), dtype=object),
         "corrections": np.array(json.dumps(named), dtype=object),

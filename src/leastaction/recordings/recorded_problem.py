@@ -101,7 +101,8 @@ def problem_of(
         chosen = []
         for part in parts(held[list(support)]):
             mine = [k for k in support if held[k] & part]
-            given = [k for k in references if k in mine]
+            # One that is zero joins the law, and gives no scale.
+            given = [k for k in references if k in mine and c[k]]
             chosen.append(given[0] if given else max(mine, key=lambda k: force[k]))
         return chosen
 

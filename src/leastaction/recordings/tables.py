@@ -12,6 +12,7 @@ import os
 import re
 import stat
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,7 +25,11 @@ import numpy as np
 
 from leastaction.core.contracts import ContractError
 from leastaction.core.families import unknown
-from leastaction.core.files import columns_of_foreign, open_foreign
+from leastaction.core.files import (
+    MOST_BYTES_OF_VARIABLE,
+    columns_of_foreign,
+    open_foreign,
+)
 from leastaction.core.units import is_unit
 from leastaction.recordings.columns import time_factor
 from leastaction.recordings.error import RecordingError
@@ -38,8 +43,8 @@ CHARACTERS_AT_ONCE = 2**20
 LINES_OF_HEADING = 60
 # Rows that fit into 500 MB with five columns of numbers, and their copy.
 MOST_ROWS = 1 << 22
-# Bytes that the pages of a workbook unpack to.
-LARGEST_WORKBOOK = 2**27
+# Bytes that a workbook unpacks to: openpyxl holds 60 for each element, of 4 or more.
+LARGEST_WORKBOOK = 2**25
 # Column of a NetCDF file over (trajectory, time).
 OUTER = "trajectory of the file"
 TOO_LONG = (
@@ -206,40 +211,79 @@ def open_table(source, settings: Mapping) -> Table:
         raise RecordingError(
             str(path), "the file is empty", "a table of samples", "Export it again"
         )
+    if not 0 <= settings["skip_lines"] <= MOST_ROWS:
+        given = f"skip_lines: {str(settings['skip_lines'])[:20]}"
+        raise RecordingError(str(path), given, f"0 to {MOST_ROWS}", "Count them again")
+    if len(settings.get("separator") or ",") != 1:
+        given = f"separator: {settings['separator'][:20]!r}"
+        raise RecordingError(str(path), given, "one character", "Leave it out")
     kind = settings["format"]
     if kind == "netcdf" or (kind == "auto" and path.suffix in (".nc", ".nc4", ".h5")):
         return _netcdf_table(path)
-    if kind == "auto" and path.suffix in (".xlsx", ".xlsm"):
-        return _workbook(path, settings)
-    if kind == "auto" and path.suffix in (".mat", ".uff", ".unv"):
+    if kind == "auto" and path.suffix in FOREIGN:
         return _foreign_table(path, settings)
     return _text_table(path, settings)
 
 
 def _foreign_table(path: Path, settings: Mapping) -> Table:
-    """Arrays of a MATLAB file, or time series of a universal file (type 58)."""
+    """First page of a workbook, arrays of a MATLAB file, or series of a universal file.
+
+    Each is read whole and by a library, so what it unpacks to is bounded before.
+    """
     import pandas as pd
 
+    read, expected, remedy = FOREIGN[path.suffix]
     try:
-        columns = _matlab(path) if path.suffix == ".mat" else _universal(path)
-        frame = pd.DataFrame(columns)
+        frame = pd.DataFrame(read(path, settings))
+        if not frame.size:
+            raise ValueError("there are no numbers")
+        if any(kind.kind == "c" for kind in frame.dtypes):
+            raise ValueError("it holds complex numbers")
     except Exception as error:
         raise RecordingError(
-            str(path),
-            f"it is not read ({str(error)[:200]})",
-            "arrays of equal length, or time series with one clock",
-            "Save it as text; of MATLAB with the option -v7, of UFF install pyuff",
+            str(path), f"it is not read ({str(error)[:200]})", expected, remedy
         ) from None
     return _frame_table(frame, settings, str(path))
 
 
-def _matlab(path: Path) -> dict[str, np.ndarray]:
+def _bounded(size: int, most: int = 2 * MOST_BYTES_OF_VARIABLE) -> None:
+    if size > most:
+        raise ValueError(f"it unpacks to more than {most} bytes")
+
+
+def _workbook(path: Path, settings: Mapping) -> "DataFrame":
+    """Rows of the first page, each as wide as the heading; blank ones left out."""
+    import pandas as pd
+    from openpyxl import load_workbook
+    from openpyxl.xml.constants import MAX_ROW
+
+    with zipfile.ZipFile(path) as file:
+        _bounded(sum(part.file_size for part in file.infolist()), LARGEST_WORKBOOK)
+    page = load_workbook(path, read_only=True, data_only=True).worksheets[0]
+    page.reset_dimensions()  # what the page says of its size may cut it
+    # A page may name a cell of any row: openpyxl fills the gap.
+    every = enumerate(page.iter_rows(values_only=True), start=1)
+    lines = itertools.islice(every, settings["skip_lines"], None)
+    lines = ((k, row) for k, row in lines if k > MAX_ROW or set(row) - {None})
+    _, heading = next(lines, (0, ()))
+    width = max((k for k, name in enumerate(heading, 1) if name is not None), default=0)
+    rows = []
+    for k, row in lines:
+        if k > MAX_ROW or set(row[width:]) - {None}:
+            raise ValueError(f"row {k} is outside the {width} columns of the heading")
+        rows.append((*row, *[None] * (width - len(row)))[:width])
+    return pd.DataFrame(rows, columns=[str(name) for name in heading[:width]])
+
+
+def _matlab(path: Path, settings: Mapping) -> dict[str, np.ndarray]:
     """Vectors by name, columns of matrices as name1, name2, ...; numbers alone."""
     from scipy.io import loadmat
 
+    _bounded(_unpacked(path))
     found = {}
-    for name, value in loadmat(path, mat_dtype=True).items():
-        if name.startswith("__") or value.ndim != 2 or value.dtype.kind not in "fiub":
+    for name, value in loadmat(path, mat_dtype=False).items():
+        kind = getattr(value, "dtype", np.dtype(object)).kind
+        if name.startswith("__") or kind not in "iufbc" or value.ndim != 2:
             continue
         if min(value.shape) == 1:
             value = value.reshape(-1, 1)
@@ -252,10 +296,25 @@ def _matlab(path: Path) -> dict[str, np.ndarray]:
     return {n: x for n, x in found.items() if len(x) == longest > 1}
 
 
-def _universal(path: Path) -> dict[str, np.ndarray]:
-    """Time series by the names of their sensors, and their time."""
+def _unpacked(path: Path) -> int:
+    """Bytes of a MATLAB file (level 5), its compressed elements unpacked to a limit."""
+    size, unpacked, most = path.stat().st_size, 0, 2 * MOST_BYTES_OF_VARIABLE
+    with path.open("rb") as file:
+        order = "little" if file.read(128)[126:] == b"IM" else "big"
+        while len(tag := file.read(8)) == 8 and max(size, unpacked) <= most:
+            kind, length = (int.from_bytes(x, order) for x in (tag[:4], tag[4:]))
+            content = file.read(length)
+            if kind == 15:  # compressed
+                content = zlib.decompressobj().decompress(content, most + 1)
+            unpacked += len(content)
+    return max(size, unpacked)
+
+
+def _universal(path: Path, settings: Mapping) -> dict[str, np.ndarray]:
+    """Time series (type 58) by the names of their sensors, and their time."""
     import pyuff
 
+    _bounded(path.stat().st_size)
     found = {}
     for part in np.atleast_1d(pyuff.UFF(str(path)).read_sets()):
         if part["type"] != 58 or part["func_type"] != 1:
@@ -263,9 +322,29 @@ def _universal(path: Path) -> dict[str, np.ndarray]:
         name = str(part.get("id1") or "").strip()
         place = f"{part['rsp_node']}:{part['rsp_dir']}"
         name = place if name in ("", "NONE", *found) else name
-        found.setdefault("time", np.asarray(part["x"]))
-        found[name] = np.real(part["data"])
+        time = found.setdefault("time", np.asarray(part["x"]))
+        if not np.array_equal(time, part["x"]):
+            raise ValueError(f"the series {name!r} has another clock than the first")
+        found[name] = part["data"]
     return found
+
+
+WORKBOOK = (
+    _workbook,
+    "a heading and rows as wide, on the first page",
+    "In the spreadsheet choose File, Save as, CSV; or install openpyxl",
+)
+UNIVERSAL = (
+    _universal,
+    "time series (type 58) with one clock",
+    "Save it as text; or install pyuff",
+)
+MATLAB = (_matlab, "real arrays of equal length", "Save it with the option -v7")
+# Reader, what it expects and what to do if it fails, by the ends of names.
+FOREIGN = {".mat": MATLAB, ".uff": UNIVERSAL, ".unv": UNIVERSAL} | {
+    ".xlsx": WORKBOOK,
+    ".xlsm": WORKBOOK,
+}
 
 
 def _frame_table(frame, settings: Mapping, path: str = "the table") -> Table:
@@ -299,26 +378,6 @@ def _frame_table(frame, settings: Mapping, path: str = "the table") -> Table:
         return found.astype(dict.fromkeys(texts, str)) if texts else found
 
     return Table(path, names, rows)
-
-
-def _workbook(path: Path, settings: Mapping) -> Table:
-    """First page of a workbook, if the package `openpyxl` is installed."""
-    import pandas as pd
-
-    try:
-        with zipfile.ZipFile(path) as file:
-            size = sum(part.file_size for part in file.infolist())
-        if size > LARGEST_WORKBOOK:
-            raise ValueError(f"its pages have {size} bytes")
-        frame = pd.read_excel(path, skiprows=settings["skip_lines"])
-    except Exception as error:
-        raise RecordingError(
-            str(path),
-            f"it is a workbook that is not read ({str(error)[:200]})",
-            "a table as text",
-            "In the spreadsheet choose File, Save as, CSV; or install openpyxl",
-        ) from None
-    return _frame_table(frame, settings, str(path))
 
 
 def _netcdf_table(path: Path) -> Table:

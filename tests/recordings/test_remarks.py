@@ -8,7 +8,7 @@ from scipy.stats import chi2
 from leastaction.core.recipe import recommended
 from leastaction.ensembles.innovations_estimate import undecided
 from leastaction.ensembles.term_search import Found
-from leastaction.recordings.shaken_remarks import doubts
+from leastaction.recordings.remarks import doubts
 
 
 def law_of(samples_per_period):

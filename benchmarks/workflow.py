@@ -1,0 +1,135 @@
+"""CPU of the workflow beside that of the same stages in one process.
+
+    python benchmarks/workflow.py
+
+Two examples of `config/quick.yaml` up to their scores, in a folder that is thrown away:
+job by job with an empty cache of kernels, then both ways in turn with a full one, the
+lowest of three. Seconds are user + system of a process and its children. A loop of
+plain Python stands beside them: on another machine, or beside other work, all grow.
+"""
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import yaml
+from cpu import seconds_of
+
+from leastaction.core.files import job_usage
+from leastaction.core.jobs import FILES, STAGES, jobs_of, maker
+from leastaction_papers.configuration.config import read_examples
+from leastaction_papers.configuration.jobs import SETTINGS, rolled_out
+
+ROOT = Path(__file__).parents[1]
+QUICK = ROOT / "config" / "quick.yaml"
+SET = ("stochastic_lagrangian/harmonic", "fokker_planck/linear_additive_1e9")
+SCORES = [f"results/{name}/scores.csv" for name in SET]
+REPEATS = 3
+
+
+def of_child(*command: str, **environment: str) -> float:
+    """CPU seconds of a command and all that it starts."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        command, cwd=ROOT, env=os.environ | environment, check=True, capture_output=True
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return sum(after[:2]) - sum(before[:2])
+
+
+def workflow(folder: Path, *more: str) -> float:
+    """CPU seconds of Snakemake and its jobs, on one core."""
+    command = [sys.executable, "-m", "snakemake", *more, "--cores", "1", "-q", "all"]
+    where = ["--directory", str(folder), "--configfile", str(QUICK)]
+    cache = str(folder / "cache")
+    return of_child(*command, *where, LEASTACTION_CACHE=cache)
+
+
+def script(stage: str):
+    """`main` of a script of the workflow."""
+    path = ROOT / "workflow" / "scripts" / f"{stage}.py"
+    spec = spec_from_file_location(f"script_{stage}", path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.main
+
+
+def one_process(folder: Path) -> None:
+    """The same stages here, on the same files."""
+    given = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+    quick = yaml.safe_load(QUICK.read_text())
+    examples = read_examples(ROOT / "config" / "examples", given | quick)
+    simulate, estimate, validate = map(script, ("simulate", "estimate", "validate"))
+    for name in SET:
+        example, base = examples[tuple(name.split("/"))], folder / name
+        recipes, observations = example["estimators"], base / "observations.nc"
+        simulate(SETTINGS["simulate"](example), observations)
+        for estimator in recipes:
+            settings = {s: SETTINGS[s](example, estimator) for s in STAGES}
+            for stages in jobs_of(recipes, estimator):
+                first = STAGES.index(stages[0])
+                files = FILES[first : first + len(stages)]
+                made = {file: base / estimator / f"{file}.nc" for file in files}
+                before = None
+                if first:
+                    other = maker(recipes, estimator, STAGES[first - 1])
+                    before = base / other / f"{FILES[first - 1]}.nc"
+                estimate(observations, settings, made, before)
+            if estimator in rolled_out(example):
+                model, rollout = (
+                    base / estimator / f"{f}.nc" for f in ("model", "rollout")
+                )
+                validate(model, SETTINGS["validate"](example, estimator), rollout)
+
+
+def measured(folder: Path) -> dict[str, float]:
+    """CPU seconds by what is measured."""
+    loop = min(
+        seconds_of(lambda: sum(i * i for i in range(3_000_000)))[0] for _ in "123"
+    )
+    found = {"calibration: 3·10⁶ squares added in Python": loop}
+    cold = workflow(folder, *SCORES)
+    jobs, alone, own = [], [], []
+    for _ in range(REPEATS):
+        shutil.rmtree(folder / "results")
+        shutil.rmtree(folder / "logs")
+        jobs.append(workflow(folder, *SCORES))
+        used = [job_usage(path) for path in (folder / "logs").rglob("*.tsv")]
+        by_jobs = [one["user"] + one["system"] for one in used]
+        own.append(jobs[-1] - sum(by_jobs))
+        here = [sys.executable, __file__, str(folder / "one")]
+        alone.append(of_child(*here, LEASTACTION_CACHE=str(folder / "cache")))
+    found |= {
+        "small set, job by job, no kernel compiled": cold,
+        "small set, job by job": min(jobs),
+        "small set, stages in one process": min(alone),
+        "R: job by job over one process": min(jobs) / min(alone),
+        "jobs of the small set": len(by_jobs),
+        "the smallest job": min(by_jobs),
+        "Snakemake itself, small set": min(own),
+        "the small set where nothing is to be done": workflow(folder, *SCORES),
+        "plan of the whole of quick.yaml": workflow(folder, "-n", "papers"),
+        "import of `leastaction.learn`": of_child(
+            sys.executable, "-c", "import leastaction; leastaction.learn"
+        ),
+    }
+    return found
+
+
+def main(arguments: list[str]) -> None:
+    """Print what is measured; with a folder, only make the stages there."""
+    if arguments:
+        one_process(Path(arguments[0]))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for name, value in measured(Path(folder)).items():
+            print(f"{name:50} {value:8.2f}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

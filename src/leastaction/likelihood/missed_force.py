@@ -1,0 +1,158 @@
+"""What a force that a law misses is: a tone, or a function of the states before.
+
+A law that misses a small force has innovations that its candidates do not explain.
+Two kinds of them have a name. A *tone* is a line of their periodogram that holds more
+than half of what they have beyond white noise. A force with a *memory*, such as of
+hysteresis, of a delay or of a coordinate that nobody recorded, depends on lagged
+velocities,
+
+.. math::  T_j \\dot z_j = \\dot q - z_j , \\qquad T_j = T/8π, \\; T/2π ,
+
+of the main period T: first-order filters, whose sums are the responses of linear
+viscoelasticity, and to second order a delay. They are forces of unknown size in the
+linear model of the filter, so that one pass gives what they gain and what coefficients
+would be beside them (score test; Engle 1984).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.signal import lfilter
+
+from leastaction.ensembles.innovation_tests import largest_line
+from leastaction.ensembles.innovations_estimate import LEAST_P_VALUE
+from leastaction.likelihood.augmented_kalman_filter import augmented_filter
+from leastaction.likelihood.iterated_smoother import Fit
+from leastaction.likelihood.noise_levels import step_of
+from leastaction.likelihood.term_selection import correlation_length
+
+# Lags of a memory, in T/2π: a delay of two to forty degrees, and of half a radian on.
+LAGS_OF_MEMORY = (0.25, 1.0)
+# Part of what innovations have beyond white noise that a tone holds: of the responses
+# to six tones of an input, which a law misses, none does.
+SHARE_OF_TONE = 0.5
+# Ordinates to each side that a tone leaks into, which lies between two of them: 2 hold
+# 90 % of it at least.
+LEAKAGE = 2
+
+
+class Memory(NamedTuple):
+    """Whether lagged velocities explain innovations."""
+
+    gain: float  # 2Δℓ of all of them together
+    asked: float  # by the extended BIC
+    change: np.ndarray  # of the active coefficients beside them
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the missed force depends on the states before."""
+        return self.gain > self.asked
+
+    @property
+    def deviation(self) -> np.ndarray:
+        """Change times the root of the probability that there is a memory."""
+        short = np.clip((self.asked - self.gain) / 2, -700, 700)
+        return self.change / np.sqrt(1 + np.exp(short))
+
+
+def memory(fit: Fit, period: float) -> Memory:
+    """Gain of lagged velocities, and what coefficients would be beside them.
+
+    Of what a tone is not: near a resonance velocities are all but a tone, too.
+    """
+    push = of_forces(fit)
+    columns = push @ lagged_velocities(fit, period)
+    sines = push @ waves(fit, tone(fit))
+    alone, own = _step(fit, [sines])
+    change, gain = _step(fit, [sines, columns])
+    tau, count = correlation_length(fit.innovations), columns.shape[2]
+    independent = max(fit.innovations.count / tau, np.e)
+    asked = tau * count * (np.log(independent) + 2 * np.log(count))
+    return Memory(2 * (gain - own), asked, change - alone)
+
+
+def _step(fit: Fit, more: list[np.ndarray]) -> tuple[np.ndarray, float]:
+    """Step of the active coefficients beside other columns, and the gain of all."""
+    model = fit.model._replace(B=np.concatenate([fit.model.B, *more], axis=2))
+    found = augmented_filter(model, fit.levels.process, fit.levels.sensor)
+    change, gain = step_of(found)
+    return change[: len(fit.active)], gain
+
+
+def of_forces(fit: Fit) -> np.ndarray:
+    """Moves of the state in a row by a unit force on each coordinate, (row, 2n, n).
+
+    A constant force moves the velocities by √Δt times its column of the white force's
+    covariance over the root of its own variance, to first order in Δt.
+    """
+    n, dt, pushes = fit.motion.dof, fit.motion.dt, []
+    for i in range(n):
+        covariance = fit.model.Q[:, i, n:, n:]
+        size = np.sqrt(np.maximum(covariance[:, i, i], 1e-300))
+        rate = np.sqrt(dt) * covariance[:, :, i] / size[:, None]
+        pushes.append(np.concatenate([dt / 2 * rate, rate], axis=1))
+    return np.stack(pushes, axis=2)
+
+
+def lagged_velocities(fit: Fit, period: float) -> np.ndarray:
+    """Forces that are lagged velocities of their coordinate, (row, n, 2n)."""
+    motion, n = fit.motion, fit.motion.dof
+    forces = np.zeros((len(motion.y), n, n * len(LAGS_OF_MEMORY)))
+    for j, lag in enumerate(LAGS_OF_MEMORY):
+        rho = np.exp(-2 * np.pi * motion.dt / (lag * period))
+        for part in motion.parts:
+            v = fit.path[part, n:]
+            z, _ = lfilter([1 - rho], [1, -rho], v, axis=0, zi=rho * v[:1])
+            for i in range(n):
+                forces[part, i, n * j + i] = z[:, i]
+    return forces
+
+
+def waves(fit: Fit, frequency: float) -> np.ndarray:
+    """Forces of a tone on each coordinate and trajectory; none of NaN."""
+    motion, n = fit.motion, fit.motion.dof
+    if np.isnan(frequency):
+        return np.zeros((len(motion.y), n, 0))
+    phase = 2 * np.pi * frequency * motion.dt * np.arange(len(motion.y))
+    forces = np.zeros((len(motion.y), n, 2 * n * len(motion.parts)))
+    for p, part in enumerate(motion.parts):
+        for i in range(n):
+            place = 2 * (n * p + i)
+            forces[part, i, place] = np.cos(phase[part])
+            forces[part, i, place + 1] = np.sin(phase[part])
+    return forces
+
+
+def tone(fit: Fit) -> float:
+    """Frequency, Hz, of a line that holds most of what innovations miss; NaN if none.
+
+    Examples of lines that are none: those of an input whose response a law misses,
+    each of which holds its part.
+    """
+    found, dt = fit.innovations, fit.motion.dt
+    z = np.where(np.isfinite(found.V), found.e / np.sqrt(found.V), 0.0)
+    series = [z[part] for part in fit.motion.parts]
+    chance, frequency = largest_line(series, dt)
+    if chance > LEAST_P_VALUE:
+        return float("nan")
+    near, beyond = 0.0, 0.0
+    for x in series:
+        power = np.abs(np.fft.rfft(x, axis=0)[1:-1]) ** 2
+        # The median of exponential ordinates is log 2 of their mean.
+        power = power - np.median(power, axis=0) / np.log(2)
+        place = round(frequency * len(x) * dt) - 1
+        near += power[max(place - LEAKAGE, 0) : place + LEAKAGE + 1].sum()
+        beyond += power.sum()
+    if near < SHARE_OF_TONE * beyond:
+        return float("nan")
+    # Between ordinates: the largest power of all trajectories, a fiftieth apart.
+    width = 1 / (dt * max(map(len, series)))
+    trials = frequency + width * np.linspace(-1, 1, 101)
+    power = [
+        sum(
+            np.abs(np.exp(-2j * np.pi * f * dt * np.arange(len(x))) @ x) ** 2
+            for x in series
+        ).sum()
+        for f in trials
+    ]
+    return float(trials[np.argmax(power)])

@@ -1,0 +1,78 @@
+"""A user's positions at coarse steps: forecasts, frequencies, wrong tables.
+
+Motions are those of SciPy.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import leastaction as la
+
+STIFFNESS, STEP = np.array([[2.0, -1.0], [-1.0, 3.0]]), 0.5
+TRUE = np.sqrt(np.linalg.eigvalsh(STIFFNESS)) / (2 * np.pi)
+
+
+@cache
+def motions(seed: int, damping: float = 0.0, noise: float = 1e-3) -> np.ndarray:
+    """Positions (run, time, 2) on two springs that stiffen."""
+    rng, time, paths = np.random.default_rng(seed), STEP * np.arange(25), []
+
+    def rate(_, y):
+        q, v = np.split(y, 2)
+        return np.concatenate([v, -STIFFNESS @ q - 0.5 * q**3 - damping * v])
+
+    for _ in range(16):
+        exact = {"t_eval": time, "rtol": 1e-10, "atol": 1e-12}
+        start = rng.uniform(-1, 1, 4)
+        paths.append(solve_ivp(rate, (0, time[-1]), start, **exact).y[:2].T)
+    q = np.array(paths)
+    return q + noise * q.std() * rng.standard_normal(q.shape)
+
+
+def learned(q: np.ndarray, **more):
+    runs, times, _ = q.shape
+    table = {
+        "run": np.repeat(np.arange(runs), times),
+        "t": np.tile(STEP * np.arange(times), runs),
+        "x": 1e3 * q[..., 0].ravel(),
+        "y": 1e3 * q[..., 1].ravel(),
+    }
+    given = {"coordinates": {"x": "mm", "y": "mm"}} | more
+    how = {"time": "t", "trajectory": "run", "progress": False}
+    return la.learn(table, kind="snapshots", **how, **given)
+
+
+def test_frequencies_and_forecasts(tmp_path):
+    law = learned(motions(31))
+    assert law.verdict == "found" and list(law.terms.unit) == ["Hz", "Hz"]
+    z = (law.terms.value - TRUE) / law.terms["std"]
+    assert np.abs(z).max() < 3.5 and float(law.rms_error.max()) < 0.02
+    law.save(tmp_path / "law.nc")
+    assert str(la.load(tmp_path / "law.nc")) == str(law)
+    assert law.learned.rollout([0.5, 0, 0, 0], 20).complete
+
+
+def test_a_motion_that_loses_energy_has_no_law_of_this_kind():
+    first = str(learned(motions(31, damping=0.2))).splitlines()[0]
+    assert first.startswith("**No law found: rollouts of what was held out")
+
+
+@pytest.mark.parametrize(
+    "spoilt, more, message",
+    [
+        (lambda q: q * [1, 0], {}, "y does not change"),
+        (lambda q: q[:, :10], {}, "the longest stretch without a gap has 10 rows"),
+        (
+            lambda q: np.random.default_rng(0).normal(size=q.shape),
+            {},
+            "neighbouring snapshots are unrelated",
+        ),
+        (lambda q: q, {"velocities": {"x": "y [mm/s]"}}, "import.velocities: a record"),
+    ],
+)
+def test_a_wrong_table_is_refused(spoilt, more, message):
+    with pytest.raises(la.RecordingError, match=message):
+        learned(spoilt(motions(31)), **more)
