@@ -14,6 +14,7 @@ from density_support import (
 
 from leastaction.core.contracts import check
 from leastaction.core.model import IdentifiedModel
+from leastaction.core.system import System
 from leastaction.densities.ito_gmm import Isometry
 from leastaction.densities.stationary_samples import histogram
 
@@ -265,3 +266,51 @@ def test_intervals_cover_the_truth():
 def test_two_batches_cannot_be_split():
     with pytest.raises(ValueError, match=r"simulate\.batches to 3 or more"):
         identified(exact(batches=2), "split_sample")
+
+
+WIDE = {
+    "reference": "xdot**2/2",
+    "lagrangian": [{"terms": ["xdot**2/2", "-x**2/2", "-x**4/4", "-x**6/6"]}],
+    "dissipation": [{"terms": ["xdot**2/2", "xdot**4/4"]}],
+    "volatility": [{"terms": [1, "x**2"]}],
+}
+
+
+def test_terms_that_the_density_does_not_need_are_left_out():
+    """A double well whose noise grows with the distance from the middle."""
+    well = System(
+        "xdot**2/2 + x**2/2 - x**4/4",
+        dissipation="xdot**2/4",
+        volatility={"x": "sqrt(16/25 + x**2/4)"},
+    )
+    cells = {"low": [-3.5, -3.5], "high": [3.5, 3.5], "bins": 50}
+    settings = simulation(duration=800.0, trajectories=32, histogram=cells, batches=16)
+    about = {"example": "well", "seed": 5, "replicate": 0, "units": {"x": "m"}}
+    data = histogram(well, settings, **about)
+    finer = {"centres": 7, "half_width": 0.5, "select": True}
+    model = IdentifiedModel(identified(data, "recommended", WIDE, **finer))
+    right = {
+        **WIDE,
+        "lagrangian": [{"terms": ["xdot**2/2", "-x**2/2", "-x**4/4"]}],
+        "dissipation": [{"terms": ["xdot**2/2"]}],
+    }
+    given = IdentifiedModel(identified(data, "recommended", right, **finer))
+    assert model.support == given.support
+    for term, of in [("-x**2/2", "L"), ("-x**4/4", "L"), ("xdot**2/2", "D")]:
+        found, asked = (m.coefficient(term, of) for m in (model, given))
+        assert found == pytest.approx(asked, rel=1e-4)
+    assert model.coefficient("xdot**4/4", "D") == 0
+    assert "left out" in str(model) and "lagrangian: -x**6/6 (" in str(model)
+    assert "left out" not in str(given)
+    wide = identified(data, "recommended", WIDE, **finer | {"select": False})
+    assert (wide["coefficient_estimate"] != 0).all()
+
+
+def test_a_candidate_that_is_given_stays():
+    known = {**LIBRARY["known"], "lagrangian": {"-x**4/4": 1e-6}}
+    terms = ["xdot**2/2", "-x**2/2", "-x**4/4", "-x**6/6"]
+    library = {**LIBRARY, "lagrangian": [{"terms": terms}], "known": known}
+    found = identified(
+        drawn(np.random.default_rng(3), 200_000), library=library, select=True
+    )
+    assert found["support"].values.tolist() == [[1, 1, 1, 0]]

@@ -551,6 +551,8 @@ class IdentifiedModel:
             for name, (kind, *law) in zip(names, self._volatility_laws(), strict=True):
                 title = "Volatility" if kind == "S" else "Squared volatility"
                 lines += _titled(f"{title} of {name}", factor, *law)
+        if "left_out" in data and (left_out := data["left_out"].item()):
+            lines.append(f"Candidates left out, with their gain: {left_out}")
         system = self.system
         if not system.has_equations:
             lines.append("No equations of motion: a coordinate has no kinetic energy")

@@ -1,6 +1,7 @@
 """Sparse regression: best subsets with their BIC, and thresholded least squares.
 
-Subsets of few candidates are all tried. Where there are too many, the best subset of
+Every search of terms pays the same :func:`term_price` for one. Subsets of few
+candidates are all tried. Where there are too many, the best subset of
 size k is sought from the best of size k − 1 with one candidate added, and improved by
 replacing one or two candidates at a time until no replacement helps (sequential
 replacement: Miller 2002, Subset Selection in Regression, sections 3.4 and 3.5).
@@ -8,8 +9,9 @@ replacement: Miller 2002, Subset Selection in Regression, sections 3.4 and 3.5).
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -18,6 +20,8 @@ MOST_SUBSETS_TRIED = 30_000
 # Solved at once, so that they fit into memory.
 SUBSETS_PER_BATCH = 4_000
 MOST_REPLACEMENTS = 50
+# Price, in terms, of a loss with a negative coefficient: self-excited motion.
+PRICE_OF_GAIN = 2.0
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,7 @@ def _score(a, b, variance) -> Callable[[np.ndarray], np.ndarray]:
 
     def score(subsets: np.ndarray) -> np.ndarray:
         found = []
+        subsets = np.asarray(subsets, dtype=int)
         for start in range(0, len(subsets), SUBSETS_PER_BATCH):
             some = subsets[start : start + SUBSETS_PER_BATCH]
             x = _solve(r, some, terms)
@@ -96,33 +101,63 @@ def _score(a, b, variance) -> Callable[[np.ndarray], np.ndarray]:
 
 def _replacements(score, smaller: tuple[int, ...], terms: int) -> np.ndarray:
     """The subset that no replacement improves, and all its neighbours, in order."""
-    others = [i for i in range(terms) if i not in smaller]
-    grown = _sorted([[*smaller, i] for i in others])
+
+    def near(subset: Sequence[int], reach: int) -> np.ndarray:
+        some = min(reach, len(subset))
+        return _sorted(neighbours(subset, terms, some, some))
+
+    grown = _sorted(neighbours(smaller, terms, 0, 1))
     best = grown[int(np.argmin(score(grown)))]
+    shells = (partial(near, reach=1), partial(near, reach=2))
+    best = local_minimum(score, best, shells)
+    return np.unique(np.vstack([best, near(best, 1)]), axis=0)
+
+
+def neighbours(
+    subset: Sequence[int], terms: int, fewer: int, more: int
+) -> list[list[int]]:
+    """Subsets of `terms` columns with so many members `fewer`, and so many `more`.
+
+    Examples
+    --------
+    >>> neighbours([0, 2], 3, 1, 1)
+    [[1, 2], [0, 1]]
+    """
+    inside = [int(i) for i in subset]
+    outside = [i for i in range(terms) if i not in inside]
+    return [
+        sorted([*(i for i in inside if i not in taken), *added])
+        for taken in itertools.combinations(inside, fewer)
+        for added in itertools.combinations(outside, more)
+    ]
+
+
+def local_minimum(score, start: Sequence[int], shells: Sequence[Callable]):
+    """The subset that no neighbour improves, along the best of the first shell that do.
+
+    ``score(subsets)`` is what is to be small, of each; ``shell(subset)`` are neighbours
+    of one, the next shell asked only where none of the first is better.
+    """
+    best, value = start, score([start])[0]
     for _ in range(MOST_REPLACEMENTS):
-        for reach in (1, 2):
-            near = _neighbours(best, terms, reach)
-            objective = score(near)
+        for near in (shell(best) for shell in shells):
+            objective = score(near) if len(near) else [np.inf]
             i = int(np.argmin(objective))
-            if objective[i] < score(best[None])[0]:
-                best = near[i]
+            if objective[i] < value:
+                best, value = near[i], objective[i]
                 break
         else:
             break
-    return np.unique(np.vstack([best[None], _neighbours(best, terms, 1)]), axis=0)
+    return best
 
 
-def _neighbours(subset: np.ndarray, terms: int, reach: int) -> np.ndarray:
-    """Subsets that differ from `subset` in `reach` members."""
-    inside = [int(i) for i in subset]
-    outside = [i for i in range(terms) if i not in inside]
-    return _sorted(
-        [
-            [i for i in inside if i not in taken] + list(given)
-            for taken in itertools.combinations(inside, min(reach, len(inside)))
-            for given in itertools.combinations(outside, min(reach, len(inside)))
-        ]
-    )
+def term_price(samples: float, terms: int) -> float:
+    """Rise of χ² = −2 log p that a term has to be worth: log n + 2 log m.
+
+    With n independent `samples` and m candidate `terms`: the extended BIC with γ = 1,
+    in the form that is a sum over terms (Chen and Chen, Biometrika 95 (2008) 759).
+    """
+    return float(np.log(samples) + 2 * np.log(max(terms, 1)))
 
 
 def _sorted(subsets: list[list[int]]) -> np.ndarray:

@@ -89,8 +89,10 @@ GENERATOR_MOMENTS = variables(
         test_name [1] test function in words
     replicate:
         duration [s] total time T
+    replicate dof:
+        velocity_square [(units of qdot)^2] mean square of the velocity
     """,
-    finite=("moment", "noise_gram"),
+    finite=("moment", "noise_gram", "velocity_square"),
 )
 
 CONTRACTS = {

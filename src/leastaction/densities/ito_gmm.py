@@ -14,7 +14,6 @@ Standard errors are those of the instruments (Newey, Windmeijer 2009), which hol
 weak moments, too.
 """
 
-import logging
 from collections.abc import Mapping
 from functools import cached_property
 
@@ -34,8 +33,6 @@ LEAST_NOISE_STRENGTH = 1e-3
 # Relative change of coefficients that ends the rounds, and the most rounds.
 SETTLED, MOST_ROUNDS = 1e-8, 100
 
-log = logging.getLogger(__name__)
-
 
 def identify(
     equations: xr.Dataset, settings: Mapping
@@ -50,15 +47,13 @@ def identify(
 
     def solve(known: np.ndarray) -> Solution:
         values, instruments, weights = known, moments, np.eye(len(moments))
-        for _ in range(MOST_ROUNDS):
+        for rounds in range(MOST_ROUNDS):
             before = values
             values, sensitivity = _weighted(moments, instruments, weights, known)
-            if np.allclose(values, before, rtol=SETTLED, atol=0.0):
+            if rounds and np.allclose(values, before, rtol=SETTLED, atol=0.0):
                 break
             weights = isometry.weights(values)
             instruments = isometry.instruments(moments, weights, values)
-        else:
-            log.warning("the estimate did not settle in %d rounds", MOST_ROUNDS)
         free = unknown(known)
         spread = np.zeros((*known.shape, known.shape[-1]))
         spread[..., np.outer(free, free)] = (
@@ -73,17 +68,20 @@ def identify(
             "j_p_value": (chdtrc(degrees, j), "1", "p-value of J"),
         }
         deviation = np.sqrt(np.diagonal(isometry.covariance(values), 0, -2, -1))
+        scores = np.zeros(residual.shape)
+        np.divide(residual, deviation, out=scores, where=deviation > 0)
         of_test = ("test_function",)
         arrays = {
             "moment_score": (
                 of_test,
-                residual / deviation,
+                scores,
                 "1",
                 "moment over its s.e.",
             ),
             "moment_name": (of_test, names, "1", "test function of the moment"),
         }
-        return Solution(values, spread, diagnostics, arrays)
+        settled = rounds + 1 < MOST_ROUNDS
+        return Solution(values, spread, diagnostics, arrays, settled)
 
     def products(values: np.ndarray) -> np.ndarray:
         even = noise.sum(axis=0)

@@ -39,6 +39,7 @@ from leastaction.core.method import (
 )
 from leastaction.core.settings import (
     Count,
+    Flag,
     Integer,
     Number,
     Pair,
@@ -194,6 +195,10 @@ class ItoGmm(WithVolatility):
     ridge: Share = Field(
         0.0001,
         description="Added to the eigenvalues of the covariance, over the largest.",
+    )
+    select: Flag = Field(
+        False,
+        description="Whether candidates that the density does not need are left out.",
     )
 
 

@@ -7,8 +7,9 @@ may look like it where the structure does not.
 """
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 import xarray as xr
@@ -18,6 +19,13 @@ from leastaction.core.estimate import (
     VolatilityEstimate,
     lagrangian_estimate,
     positions,
+)
+from leastaction.core.gmm import INDISTINGUISHABLE_CRITERIA
+from leastaction.core.sparse_regression import (
+    PRICE_OF_GAIN,
+    local_minimum,
+    neighbours,
+    term_price,
 )
 
 # Score, in standard errors, above which the data determine the common factor.
@@ -38,6 +46,7 @@ class Solution:
     diagnostics: Mapping[str, tuple]
     # Name to (dimensions, values, unit, meaning).
     arrays: Mapping[str, tuple] = field(default_factory=dict)
+    settled: bool = True
 
     @property
     def std(self) -> np.ndarray:
@@ -86,7 +95,8 @@ def stationary_estimate(
 ) -> tuple[LagrangianEstimate, VolatilityEstimate]:
     """Estimate what the density determines, and report what it does not.
 
-    Squared volatilities are not negative. `arrays` are more of them for the model.
+    Squared volatilities are not negative, and candidates that the density does not need
+    are left out where the settings `select`. `arrays` are more of them for the model.
     ``products(coefficients)`` are those of the residuals of each two batches, shape
     (batch, batch), which test the data.
     """
@@ -100,25 +110,130 @@ def stationary_estimate(
     arrays, reason = dict(arrays or {}), ""
     solution = solver(known)
     values, std = solution.values, solution.std
-    if not (thermal & ~np.isnan(known) & (known != 0)).any():
-        fixed, reason, more = _without_scale(equations, solver, thermal, products)
+    scaled = bool((thermal & ~np.isnan(known) & (known != 0)).any())
+    least = 0.0 if scaled else LEAST_SCORE_OF_SCALE
+    select = settings.get("select")
+    if select and not scaled and not given["detailed_balance"].values:
+        # The common factor is an unknown as others are.
+        least = max(least, np.sqrt(price_of(equations, solution)))
+    if not scaled:
+        fixed, reason, more = _without_scale(
+            equations, solver, thermal, products, least
+        )
         arrays |= more
         if reason:
             lost = thermal & np.isnan(known)
             solution = fixed
             values = np.where(lost, np.nan, fixed.values)
             std = np.where(lost, np.nan, fixed.std)
+    choice = Choice(known)
+    if select and not reason:
+        choice = chosen(equations, solver, solution, least)
+        known, solution = choice.known, solver(choice.known)
+        values, std = solution.values, solution.std
+        meaning = "candidates that the density does not need, with what each gains"
+        arrays["left_out"] = ((), np.array(choice.left_out, dtype=object), "1", meaning)
+    if not solution.settled:
+        log.warning("the estimate did not settle")
     if settings["level_set"] and given["detailed_balance"].values:
-        arrays |= _level_set(equations, settings["level_set"], solver)
+        arrays |= _level_set(equations, settings["level_set"], solver, known)
     meaning = "what the density does not determine, and why; empty if nothing"
     arrays["identifiability"] = ((), np.array(reason, dtype=object), "1", meaning)
     arrays |= solution.arrays
     lagrangian = _lagrangian(equations, values, std, solution.diagnostics, arrays)
+    lagrangian = replace(lagrangian, alternatives=choice.alternatives)
     return lagrangian, _volatility(equations, values, std, solution.covariance)
 
 
+def price_of(equations: xr.Dataset, whole: Solution) -> float:
+    """Rise of J that a term has to be worth: log T/τ + 2 log m of m candidates.
+
+    Energy is renewed in τ = 2 E q̇² / E S², the time in which the random force feeds in
+    the kinetic energy of the slowest coordinate: 1/c of a linear oscillator. E S² is
+    that of the `whole` solution, with all candidates.
+    """
+    given = equations.variables
+    power = _squares(equations, whole.values)
+    time = float((2 * given["velocity_square"].values[0] / power).max())
+    count = np.count_nonzero(unknown(given["known"].values))
+    return term_price(float(given["duration"].values[0]) / time, count)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Coefficients that are `known` once terms are chosen: zero of those left out.
+
+    Names of these with what J + price would change by, and other sets that fit as well.
+    """
+
+    known: np.ndarray
+    left_out: str = ""
+    alternatives: str = ""
+
+
+def chosen(
+    equations: xr.Dataset, solve: Solver, whole: Solution, least_score: float
+) -> Choice:
+    """The candidates S with the least J(S) + |S| (log T/τ + 2 log m), from all m on.
+
+    In rounds of the best single removal or addition, then of the best exchange of one
+    for one or two. T/τ counts independent samples (:func:`price_of`); a loss that feeds
+    energy in has the price of two terms more.
+    """
+    given = equations.variables
+    known = given["known"].values
+    free = np.flatnonzero(unknown(known))
+    noisy, lost = (given["kind"].values == k for k in ("volatility", "dissipation"))
+    count, price = len(free), price_of(equations, whole)
+
+    def reduced(subset: Sequence[int]) -> np.ndarray:
+        held = known.copy()
+        held[np.delete(free, subset)] = 0.0
+        return held
+
+    @cache
+    def solved(subset: tuple[int, ...]) -> tuple[float, float]:
+        """J and the criterion; infinite without any noise, which moments need.
+
+        And where no damping or noise is known to so many standard errors as the common
+        factor has to be: a law in detailed balance is for data that are.
+        """
+        solution = solve(reduced(subset))
+        thermal = solution.values[noisy | lost], solution.std[noisy | lost]
+        if not (thermal[0] != 0)[noisy[noisy | lost]].any():
+            return np.inf, np.inf
+        if not np.any(np.abs(thermal[0]) > least_score * thermal[1]):
+            return np.inf, np.inf
+        j = float(solution.diagnostics["j_statistic"][0])
+        gains = np.count_nonzero(lost & (solution.values < 0))
+        return j, j + price * (len(subset) + PRICE_OF_GAIN * gains)
+
+    def score(subsets: Sequence[Sequence[int]]) -> list[float]:
+        return [solved(tuple(subset))[1] for subset in subsets]
+
+    def fewer_or_more(subset: Sequence[int]) -> list[list[int]]:
+        return neighbours(subset, count, 1, 0) + neighbours(subset, count, 0, 1)
+
+    def exchanged(subset: Sequence[int]) -> list[list[int]]:
+        return neighbours(subset, count, 1, 1) + neighbours(subset, count, 2, 1)
+
+    best = local_minimum(score, range(count), (fewer_or_more, exchanged))
+    names = [str(name) for name in given["equation_term"].values[free]]
+    others = [i for i in range(count) if i not in best]
+    least, close = solved(tuple(best))[0], neighbours(best, count, 1, 1)
+    gains = [least - solved(tuple(sorted([*best, i])))[0] for i in others]
+    said = [
+        f"{names[i]} ({max(x, 0.0):.1f})" for i, x in zip(others, gains, strict=True)
+    ]
+    said += [f"{price:.1f} are asked for"] * bool(others)
+    margin = least + INDISTINGUISHABLE_CRITERIA
+    close = [s for s in close if solved(tuple(s))[0] < margin]
+    rivals = "; ".join(" + ".join(names[i] for i in s) for s in close)
+    return Choice(reduced(best), ", ".join(said), rivals)
+
+
 def _without_scale(
-    equations: xr.Dataset, solve: Solver, thermal: np.ndarray, products
+    equations: xr.Dataset, solve: Solver, thermal: np.ndarray, products, least: float
 ) -> tuple[Solution, str, dict[str, tuple]]:
     """Solution for the first squared volatility one, as no coefficient gives a scale.
 
@@ -135,11 +250,11 @@ def _without_scale(
         score = _scale_score(products(np.where(thermal, 0.0, fixed.values)))
         meaning = "whether the data tell a common factor of damping and noise"
         arrays["scale_score"] = ((), score, "1", meaning)
-    if not (balanced or score < LEAST_SCORE_OF_SCALE):
+    if not (balanced or score < least):
         return fixed, "", arrays
     labels = [str(name) for name in given["equation_term"].values]
     lost = np.flatnonzero(thermal & np.isnan(known))
-    reason = _explanation(labels, fixed, lost, first, balanced, score)
+    reason = _explanation(labels, fixed, lost, first, balanced, (score, least))
     log.warning("%s", reason)
     ratio, std = (np.where(thermal, x, np.nan) for x in (fixed.values, fixed.std))
     meaning = "coefficient over that of the first squared volatility"
@@ -160,11 +275,12 @@ def _scale_score(products: np.ndarray) -> float:
     return float(pairs.sum() / np.sqrt((pairs**2).sum()))
 
 
-def _explanation(labels, solution, lost, first: int, balanced: bool, score) -> str:
+def _explanation(labels, solution, lost, first: int, balanced: bool, scores) -> str:
     """Which coefficients are `lost`, why, and what is known of them.
 
     The `solution` has the squared volatility `first` set to one. Detailed balance
-    follows from the structure, or is a finding in the data with that `score`.
+    follows from the structure, or is a finding in the data, of a score and the one
+    that is needed, `scores`.
     """
     errors = solution.std
     level = ", ".join(
@@ -179,7 +295,7 @@ def _explanation(labels, solution, lost, first: int, balanced: bool, score) -> s
         "a common factor of both leaves it unchanged"
         if balanced
         else "within its noise, this one looks like one in detailed balance (score "
-        f"{score:.2g}, {LEAST_SCORE_OF_SCALE:g} is needed), which a common factor of "
+        f"{scores[0]:.2g}, {scores[1]:.2g} is needed), which a common factor of "
         "damping and noise leaves unchanged"
     )
     return (
@@ -190,14 +306,14 @@ def _explanation(labels, solution, lost, first: int, balanced: bool, score) -> s
 
 
 def _level_set(
-    equations: xr.Dataset, settings: Mapping, solve: Solver
+    equations: xr.Dataset, settings: Mapping, solve: Solver, known: np.ndarray
 ) -> dict[str, tuple]:
     """Damping as a function of the volatility, for given coefficients of L.
 
     Yoshida and Yamanaka (2020), section 4.1.2.
     """
     given = equations.variables
-    kind, known = given["kind"].values, given["known"].values
+    kind = given["kind"].values
     noise = np.flatnonzero((kind == "volatility") & (known != 0))
     damping = np.flatnonzero((kind == "dissipation") & (known != 0))
     if len(noise) != 1 or len(damping) != 1:
@@ -238,6 +354,12 @@ def _lagrangian(equations, found, std, diagnostics, arrays) -> LagrangianEstimat
     return lagrangian_estimate(equations, values, diagnostics, arrays, std=errors)
 
 
+def _squares(equations: xr.Dataset, found: np.ndarray) -> np.ndarray:
+    """Mean squared volatility of each coordinate."""
+    mean_square = equations.variables["mean_square"].values[0]
+    return (found[-mean_square.size :].reshape(mean_square.shape) * mean_square).sum(1)
+
+
 def _volatility(equations, found, std, covariance) -> VolatilityEstimate:
     """Volatility of each coordinate; a root mean square if it is no constant."""
     given = equations.variables
@@ -248,7 +370,7 @@ def _volatility(equations, found, std, covariance) -> VolatilityEstimate:
     beta, errors = found[noisy].reshape(shape), std[noisy].reshape(shape)
     blocks = covariance[noisy, noisy].reshape(*shape, *shape)
     mean_square = given["mean_square"].values[0]
-    square = (beta * mean_square).sum(axis=1)
+    square = _squares(equations, found)
     variance = np.einsum("ai,aiaj,aj->a", mean_square, blocks, mean_square)
     varying = np.array([name != "1" for name in names])
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -114,6 +114,8 @@ def weak_fokker_planck(
     mean_square = np.array([diffusion[i].ravel() @ total for i in noisy]) / total.sum()
     duration = [given["duration"].values[0].sum()]
     values = {"moment": moments, "noise_gram": noise, "duration": duration}
+    kinetic = velocity.ravel() ** 2 @ total / total.sum()
+    values["velocity_square"] = [[kinetic]]
     values["test_name"] = _places(derivatives, position[0], rate[0])
     return equation.dataset("generator_moments", observations, mean_square, values)
 
@@ -205,6 +207,7 @@ def moment_fokker_planck(
         "moment": moments / size[:, None],
         "noise_gram": noise / (size[:, None] * size),
         "duration": [float(given["duration"].values[0].sum())],
+        "velocity_square": derivatives.variables["scale"].values[:, dof:] ** 2,
         "test_name": [_monomial(test, equation.state) for test in tests],
     }
     return equation.dataset("generator_moments", observations, mean_square, values)

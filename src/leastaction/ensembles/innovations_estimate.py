@@ -23,6 +23,8 @@ from leastaction.ensembles.after_selection import (
     with_selection,
 )
 from leastaction.ensembles.innovation_tests import (
+    LARGEST,
+    Impulses,
     Innovations,
     order_disagreement,
     simulated_size,
@@ -115,8 +117,9 @@ def tests_of(likelihood: Likelihood, found: Found) -> Tested:
     """Tests of the innovations, and errors after selection."""
     fit, said = found.fit, tested(likelihood.model, found.fit)
     bounds = force_bounds(likelihood, fit)
-    white = said.whiteness >= LEAST_P_VALUE
-    covariance = fit.covariance if white else robust_covariance(likelihood, fit)
+    jumps = said.impulses is not None and said.impulses.found
+    exact = said.whiteness >= LEAST_P_VALUE and not jumps
+    covariance = fit.covariance if exact else robust_covariance(likelihood, fit)
     covariance = covariance + found.of_width
     nearly = nearest_absent(likelihood, fit, found.absent, found.own, found.penalty)
     found = replace(found, fit=with_selection(fit, covariance, nearly))
@@ -200,7 +203,7 @@ def lagrangian(
 
     They are `scaled` to the unit of a recorded force unless its gain is unknown.
     """
-    found = said.found
+    found, shocks = said.found, said.innovations.impulses
     fit, model = found.fit, likelihood.model
     labels, estimate, covariance = with_nearest(model, said, names)
     if scaled:
@@ -229,6 +232,12 @@ def lagrangian(
         alternatives="; ".join(found.rivals),
         by_node={
             **sensors(model, fit, scaled),
+            "impulse_time": (
+                ("event",),
+                np.full(LARGEST, np.nan) if shocks is None else shocks.times,
+                "s",
+                "times of the largest impulses",
+            ),
             "force_bound": (
                 ("dof",),
                 force_bound(model, said, scaled),
@@ -314,7 +323,7 @@ def diagnostics(likelihood: Likelihood, said: Tested) -> dict[str, tuple]:
     """Numbers that say whether the law fits."""
     found = said.found
     fit = found.fit
-    kurtosis, white, line, frequency, past = said.innovations
+    kurtosis, white, line, frequency, past, shocks = said.innovations
     apart = order_disagreement(likelihood, fit)
     best = float(found.scores.max(initial=0.0))
     chance, _ = undecided(found)
@@ -332,7 +341,8 @@ def diagnostics(likelihood: Likelihood, said: Tested) -> dict[str, tuple]:
         "line_frequency": (frequency, "Hz", "its frequency"),
         "predicted_share": (past, "1", "of the power of innovations, by those before"),
         "simulated_size": (said.size, "1", "rms of a simulated motion over that seen"),
-        "kurtosis": (kurtosis, "1", "largest excess kurtosis of an innovation"),
+        "kurtosis": (kurtosis, "1", "excess kurtosis of the force, or an innovation"),
+        **shaken_by(shocks),
         "condition": (fit.condition, "1", "condition of the information"),
         "best_absent_score": (best, "1", "largest score of an absent candidate"),
         "undecided_p_value": (chance, "1", "p-value of the least certain absence"),
@@ -352,6 +362,17 @@ def diagnostics(likelihood: Likelihood, said: Tested) -> dict[str, tuple]:
         "input_gain_std": (gain_error, "mixed", "its standard error"),
         "input_lag_estimate": (lag, "s", f"{late} a recorded force acts"),
         "input_lag_std": (lag_error, "s", "its standard error"),
+    }
+
+
+def shaken_by(shocks: Impulses | None) -> dict[str, tuple]:
+    """Numbers of a matched filter for impulses; NaN where a law has none."""
+    numbers = (np.nan,) * 4 if shocks is None else shocks[:4]
+    _, score, rate, part = numbers
+    return {
+        "impulse_score": (score, "1", "kurtosis of the force in standard deviations"),
+        "impulse_rate": (rate, "1/s", "impulses that have this kurtosis"),
+        "impulse_part": (part, "1", "part of the kurtosis that few events carry"),
     }
 
 

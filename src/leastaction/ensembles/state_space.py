@@ -398,21 +398,30 @@ class StateSpace:
     def linearised(self, structure: Structure, given: Parameters):
         """A_c and Γ Γᵀ of the state (q, q̇, u) about q = 0, and the rate there."""
         n, columns = self.dof, given.root.shape[1]
-        inverse, f, slopes = self.at(given.coefficients)
-        g = given.root if structure.force == "ground" else inverse @ given.root
+        _, f, slopes = self.at(given.coefficients)
+        kicks = self.kicks(structure, given)
         size = 2 * n + (columns if structure.coloured else 0)
-        rates, diffusion = np.zeros((size, size)), np.zeros((size, size))
-        push = np.zeros(size)
+        rates, push = np.zeros((size, size)), np.zeros(size)
         rates[:n, n : 2 * n] = np.eye(n)
         rates[n : 2 * n, : 2 * n] = slopes
         push[n : 2 * n] = f
         if structure.coloured:
-            rates[n : 2 * n, 2 * n :] = g
+            rates[n : 2 * n, 2 * n :] = self.pushed(structure, given)
             rates[2 * n :, 2 * n :] = -given.rate * np.eye(columns)
-            diffusion[2 * n :, 2 * n :] = given.rate**2 * np.eye(columns)
-        else:
-            diffusion[n:, n:] = g @ g.T
-        return rates, diffusion, push
+        return rates, kicks @ kicks.T, push
+
+    def pushed(self, structure: Structure, given: Parameters) -> np.ndarray:
+        """Accelerations by each random force of strength one, (dof, force)."""
+        ground = structure.force == "ground"
+        return given.root if ground else self.at(given.coefficients)[0] @ given.root
+
+    def kicks(self, structure: Structure, given: Parameters) -> np.ndarray:
+        """Γ: what each random force does to the state (q, q̇, u), (state, force)."""
+        n, columns = self.dof, given.root.shape[1]
+        if structure.coloured:
+            colours = given.rate * np.eye(columns)
+            return np.vstack([np.zeros((2 * n, columns)), colours])
+        return np.vstack([np.zeros((n, columns)), self.pushed(structure, given)])
 
     def _state(self, number, given, size, linear):
         """State and covariance at the first sample."""

@@ -1,7 +1,7 @@
 """Which terms, which force: forward and backward search by score and Wald tests.
 
-A term costs pen = log N + 2 log m of 2ℓ, with N sampling times and m candidates
-(extended BIC: Chen and Chen 2008). A term leaves if its Wald z² and the loss of the
+A term costs the price of all searches, log N + 2 log m of 2ℓ, with N sampling times and
+m candidates. A term leaves if its Wald z² and the loss of the
 refit are small; the absent candidate with the largest score enters if the refit
 confirms it. Scores of all absent candidates cost one evaluation, so no cap on the
 number of terms is needed.
@@ -21,6 +21,7 @@ import sympy as sp
 
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.library import Library
+from leastaction.core.sparse_regression import term_price
 from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
 from leastaction.ensembles.sliding_width import is_dry, profiled_width
 from leastaction.ensembles.state_space import FORCES, Structure
@@ -175,7 +176,7 @@ class Search:
         self.dampers = {d: s for d, s in (dampers or {}).items() if d in usable}
         self.usable, self.further = list(usable), list(further)
         self.rivals: list[str] = []
-        self.penalty = np.log(likelihood.samples) + 2 * np.log(max(len(usable), 1))
+        self.penalty = term_price(likelihood.samples, len(usable))
 
     def run(self, starts, colour: str, searching: bool = True) -> Found:
         """The law from the best of some starts, a structure and parameters each."""

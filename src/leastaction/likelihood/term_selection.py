@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from leastaction.core.sparse_regression import PRICE_OF_GAIN, term_price
 from leastaction.likelihood.augmented_kalman_filter import Innovations
 
 # Part of the missed power that a term must explain. With none, real machines get terms
@@ -25,8 +26,6 @@ from leastaction.likelihood.augmented_kalman_filter import Innovations
 SHARE_OF_MISSED_POWER = 0.2
 # Missed power is more than the chance of Σ e²/V, in its standard deviations √(2N).
 DEVIATIONS_OF_CHANCE = 3.0
-# Price, in terms, of a loss with a negative coefficient: self-excited motion.
-PRICE_OF_GAIN = 2.0
 RIDGE_OF_UNIT_DIAGONAL = 1e-12
 MOST_MOVES = 400
 # Standard errors beyond which friction is kept where its absence biases a law.
@@ -80,8 +79,7 @@ class Quadratic:
         Of innovations that are correlated over τ rows there are N/τ, each as good as τ.
         """
         independent = max(self.count / self.correlation, np.e)
-        asked = np.log(independent) + 2 * np.log(len(self.c))
-        return float(self.correlation * asked)
+        return self.correlation * term_price(independent, len(self.c))
 
     def solve(self, support: Sequence[int]) -> "Solution":
         """Best coefficients of a support."""

@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 from scipy.optimize import least_squares
 
+from leastaction.core.sparse_regression import term_price
 from leastaction.ports.coefficient_fit import Quadratic
 from leastaction.ports.port_structure import (
     COUPLED_LOSS,
@@ -43,12 +44,8 @@ class Fit:
 
 
 def penalty(law, data: Quadratic) -> float:
-    """Rise of χ² that an unknown has to be worth: log N + 2 log P of P candidates.
-
-    The extended criterion of Chen and Chen (2008), γ = 1: with many candidates, that of
-    Schwarz keeps one by chance too often.
-    """
-    return float(np.log(data.count) + 2 * np.log(law.kinds.size))
+    """Rise of χ² that an unknown has to be worth."""
+    return term_price(data.count, law.kinds.size)
 
 
 def cost(law, data: Quadratic, fit: Fit) -> float:

@@ -12,6 +12,7 @@ from leastaction.core.estimate import interval_factor as student
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.expressions import parse
 from leastaction.core.model import rounded
+from leastaction.ensembles.innovation_tests import SURE_SCORE
 from leastaction.ensembles.innovations_estimate import LEAST_P_VALUE
 from leastaction.ensembles.output_modes import STRUCTURAL
 from leastaction.ensembles.sensor_records import stated, stated_lags
@@ -67,7 +68,9 @@ RATIO_OF_COLOUR = 10.0
 LEAST_MEMORY_SCORE = -3.1
 # Periods in a record from which on a line is that of a tone; fewer are a drift.
 PERIODS_OF_TONE = 3.0
-# Excess kurtosis beyond which innovations are not Gaussian.
+# Part of the kurtosis of a force beyond which a few events make it.
+LARGEST_PART_OF_FEW = 0.5
+# Excess kurtosis beyond which innovations of a nonlinear law are not Gaussian.
 LARGEST_KURTOSIS = 0.5
 # Steps, in standard errors, from the second order filter to the first one, beyond which
 # the third may matter.
@@ -414,12 +417,7 @@ def doubts(model: xr.Dataset) -> list[str]:
                 "it as an input"
             )
         )
-    kurtosis = float(model["kurtosis"])
-    if kurtosis > LARGEST_KURTOSIS:
-        texts.append(
-            f"innovations are not Gaussian (excess kurtosis {kurtosis:.2g}): impacts, "
-            "or a strongly nonlinear motion between samples"
-        )
+    texts += of_jumps(model)
     if float(model["order_disagreement"]) > LARGEST_ORDER_DISAGREEMENT:
         texts.append(
             "filters of first and second order disagree by "
@@ -427,6 +425,30 @@ def doubts(model: xr.Dataset) -> list[str]:
             "or use better sensors"
         )
     return texts
+
+
+def of_jumps(model: xr.Dataset) -> list[str]:
+    """That the random force comes in impulses, or innovations are not Gaussian."""
+    kurtosis, score = float(model["kurtosis"]), float(model["impulse_score"])
+    if score > SURE_SCORE:
+        when = ", ".join(f"{time:.4g}" for time in np.sort(model["impulse_time"]))
+        rate = float(model["impulse_rate"])
+        text = (
+            f"the random force comes in impulses, about {rate:.2g} per s (its excess "
+            f"kurtosis is {kurtosis:.2g}), the largest at {when} s; "
+        )
+        if float(model["impulse_part"]) > LARGEST_PART_OF_FEW:
+            return [
+                text + "these carry most of it: a force like this may have no finite "
+                "variance, and its level no meaning; intervals may be too narrow"
+            ]
+        return [text + "intervals allow for it"]
+    if np.isnan(score) and kurtosis > LARGEST_KURTOSIS:
+        return [
+            f"innovations are not Gaussian (excess kurtosis {kurtosis:.2g}): impacts, "
+            "or a strongly nonlinear motion between samples"
+        ]
+    return []
 
 
 def of_inputs(model: xr.Dataset, observations: xr.Dataset) -> list[str]:

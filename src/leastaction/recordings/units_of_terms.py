@@ -35,9 +35,11 @@ def coefficient_units(
     energy = _energy(model, observations, known)
     second = registry().second
 
-    constant = model.dataset["volatility_is_constant"].values.all()
+    is_constant = model.dataset["volatility_is_constant"].values.all()
 
     def unit_of(kind: str, term: str) -> str:
+        # Of a law with candidates of S^2, all are asked for, even if one is left.
+        constant = is_constant and term in known
         scale = {"L": energy, "D": energy / second}.get(kind)
         if scale is None:
             of = known[term if constant else names[0]]

@@ -1,0 +1,67 @@
+"""Impulses of the random force that a matched filter of innovations sees."""
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+import leastaction as la
+
+RATE, STEP, SAMPLES = 2 * np.pi, 0.02, 6000
+DRIFT = np.array([[0.0, 1.0], [-(RATE**2), -0.04 * RATE]])
+PARTS = 10
+
+
+def record(per_second: float, seed: int) -> np.ndarray:
+    """Displacements under impulses of intensity one with noise of 5 %.
+
+    Each acts at one of ten instants in a step. Very many are a Gaussian force.
+    """
+    rng = np.random.default_rng(seed)
+    h = STEP / PARTS
+    one = expm(DRIFT * h)
+    steps, state = np.zeros((2 * SAMPLES, PARTS)), np.zeros(2)
+    count = rng.poisson(per_second * h, steps.shape)
+    steps = np.sqrt(count / per_second) * rng.standard_normal(steps.shape)
+    powers = [np.linalg.matrix_power(one, PARTS - k)[:, 1] for k in range(PARTS)]
+    jumps, whole = steps @ np.array(powers), np.linalg.matrix_power(one, PARTS)
+    x = np.empty(len(jumps))
+    for k, jump in enumerate(jumps):
+        x[k] = state[0]
+        state = whole @ state + jump
+    x = x[SAMPLES:]
+    return x + 0.05 * x.std() * rng.standard_normal(SAMPLES)
+
+
+@pytest.fixture(scope="module")
+def laws() -> dict:
+    time = STEP * np.arange(SAMPLES)
+    return {
+        per_second: la.learn(
+            {"x": record(per_second, 3)}, time=time, excitation="random"
+        )
+        for per_second in (2.0, 1e5)
+    }
+
+
+def test_impulses_are_named_with_their_rate(laws):
+    data = laws[2.0].dataset
+    assert float(data["impulse_rate"]) == pytest.approx(2.0, rel=0.5)
+    assert "comes in impulses, about" in str(laws[2.0])
+    level, error = (
+        float(data[f"volatility_{n}"].squeeze()) for n in ("estimate", "std")
+    )
+    assert abs(level - 1) < 3 * error
+
+
+def test_a_gaussian_force_has_none(laws):
+    data = laws[1e5].dataset
+    assert abs(float(data["impulse_score"])) < 4
+    assert "impulses" not in str(laws[1e5])
+
+
+def test_the_interval_of_the_force_allows_for_impulses(laws):
+    """The variance of a variance grows by the kurtosis of the force."""
+    wide, narrow = (
+        float(laws[k].dataset["volatility_std"].squeeze()) for k in (2.0, 1e5)
+    )
+    assert wide > 1.4 * narrow
