@@ -222,7 +222,10 @@ DESCRIPTIONS = {
         rig(coordinate={"theta": "rad"}),
         ["'coordinate'", "did you mean"],
     ),
-    "no coordinates": (rig(coordinates=None), ["'coordinates' is missing"]),
+    "no coordinates": (
+        rig(coordinates=None),
+        ["import.coordinates", "expected one or more"],
+    ),
     "no file": (rig(files="swings.csv"), ["swings.csv", "no file", "relative"]),
     "no match": (rig(files="swings-*.csv"), ["nothing matches"]),
     "no unit": (rig(coordinates={"theta": {"column": "theta"}}), ["'unit' is missing"]),
@@ -316,7 +319,7 @@ def test_broken_description(name, tmp_path):
         ("rig.csv", b"", ["empty"]),
         ("rig.csv", b"run,t,theta\n", ["no row"]),
         ("rig.csv", b"PK\x03\x04\x00\x00rest of a workbook", ["not text", "CSV"]),
-        ("rig.xlsx", b"PK\x03\x04\x00\x00rest", ["workbook", "Save as, CSV"]),
+        ("rig.xlsx", b"PK\x03\x04\x00\x00rest", ["not a zip file", "Save as, CSV"]),
         ("rig.nc", b"not netcdf at all", ["not readable NetCDF"]),
     ],
 )

@@ -326,7 +326,7 @@ class AnyOf:
         def chosen(value):
             if isinstance(value, source):
                 return value
-            if isinstance(value, Mapping) and "method" in value:
+            if isinstance(value, Mapping) and isinstance(value.get("method"), str):
                 known_steps(self.stage, value["method"])
             return _any_step(self.stage).validate_python(value)
 

@@ -101,7 +101,7 @@ class StrongTaylor(Ensemble):
         made = super().__call__(system, **key, replicate=replicate, units=units)
         if self.sensor is None:
             return made
-        measure = families.implementation(".strong_taylor:measure")
+        measure = families.implementation("leastaction.ensembles.strong_taylor:measure")
         return measure(made, self.sensor.plain(), **key)
 
     def contract(self) -> str:

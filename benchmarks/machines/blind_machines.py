@@ -1,6 +1,6 @@
 """Machines that nothing was tuned for, and what `leastaction.learn` says of each.
 
-    python benchmarks/blind_machines.py [--seed 1] [NAME ...]
+    python benchmarks/machines/blind_machines.py [--seed 1] [NAME ...]
 
 The 28 of a blind test, whose laws the default library holds (`INSIDE`) or does not.
 Parameters are drawn by the seed; motions are SciPy's (LSODA, relative tolerance 10⁻⁹),

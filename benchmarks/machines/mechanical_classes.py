@@ -1,6 +1,6 @@
 """Twenty classes of machines that a seed drew from a list of sixty, written before.
 
-    python benchmarks/mechanical_classes.py [--seed 1] [NAME ...]
+    python benchmarks/machines/mechanical_classes.py [--seed 1] [NAME ...]
 
 The list was written first, then drawn from, and nothing was changed after a look at
 the outcome. Rows are those of `blind_machines.py`.
