@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.signal import lfilter
 
+from leastaction.core.estimate import CONFIDENCE
 from leastaction.ensembles.innovation_tests import largest_line
 from leastaction.ensembles.innovations_estimate import LEAST_P_VALUE
 from leastaction.likelihood.augmented_kalman_filter import augmented_filter
@@ -50,9 +51,13 @@ class Memory(NamedTuple):
 
     @property
     def deviation(self) -> np.ndarray:
-        """Change times the root of the probability that there is a memory."""
+        """Change times the root of the probability that there is a memory.
+
+        None below 5 %: what is less probable, an interval of 95 % need not hold.
+        """
         short = np.clip((self.asked - self.gain) / 2, -700, 700)
-        return self.change / np.sqrt(1 + np.exp(short))
+        probability = 1 / (1 + np.exp(short))
+        return self.change * np.sqrt(probability) * (probability > 1 - CONFIDENCE)
 
 
 def memory(fit: Fit, period: float) -> Memory:
