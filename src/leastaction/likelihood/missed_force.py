@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.signal import lfilter
+from scipy.special import expit
 
 from leastaction.core.estimate import CONFIDENCE
 from leastaction.ensembles.innovation_tests import largest_line
@@ -51,12 +52,8 @@ class Memory(NamedTuple):
 
     @property
     def deviation(self) -> np.ndarray:
-        """Change times the root of the probability that there is a memory.
-
-        None below 5 %: what is less probable, an interval of 95 % need not hold.
-        """
-        short = np.clip((self.asked - self.gain) / 2, -700, 700)
-        probability = 1 / (1 + np.exp(short))
+        """Change times the root of the probability, above 5 %, that there is a memory."""
+        probability = expit((self.gain - self.asked) / 2)
         return self.change * np.sqrt(probability) * (probability > 1 - CONFIDENCE)
 
 
