@@ -52,7 +52,7 @@ class Memory(NamedTuple):
 
     @property
     def deviation(self) -> np.ndarray:
-        """Change times the root of the probability, above 5 %, that there is a memory."""
+        """Change times the root of the probability, above 5 %, of a memory."""
         probability = expit((self.gain - self.asked) / 2)
         return self.change * np.sqrt(probability) * (probability > 1 - CONFIDENCE)
 
