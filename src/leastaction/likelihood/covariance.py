@@ -23,7 +23,7 @@ from leastaction.likelihood.term_selection import (
 
 # Lags of Ljung and Box's test, and p-value below which innovations are not white: their
 # mean statistic of a lag is then above three, of white ones it is 1 ± .32.
-LAGS, LEAST_P_VALUE = 20, 1e-5
+LAGS, LEAST_WHITENESS = 20, 1e-5
 
 
 def whiteness(found: Innovations) -> float:
@@ -50,7 +50,7 @@ def spread(found: Innovations) -> Spread:
     values = np.maximum(values, 1e-14)
     root = (vectors / np.sqrt(values)).T / size
     white = whiteness(found)
-    if white > LEAST_P_VALUE:
+    if white > LEAST_WHITENESS:
         return Spread(root, 0, white)
     scores = -found.moment[:, 0, 1:]
     scores = scores - scores.mean(axis=0)
