@@ -225,12 +225,35 @@ def learn_command(recording: Mapping) -> str:
     """
     part = recording["import"]
     words = _clock_words("learn", part)
-    if "excitation" in recording:
-        words += ["--excitation", recording["excitation"]]
+    for key in ("kind", "excitation"):
+        words += [f"--{key}", recording[key]] if key in recording else []
+    words += ["--length", "METRES"] if "length" in part else []
     for option, section in OPTIONS.items():
         for name, entry in part.get(section, {}).items():
             words += [f"--{option}", _text(name, entry)]
     return shlex.join(words)
+
+
+def learn_call(recording: Mapping) -> str:
+    """The same of a table in memory, in Python.
+
+    >>> part = {"files": "the table", "time": {"rate": None}, "coordinates": {"x": "m"}}
+    >>> print(learn_call({"import": part}))
+    la.learn(
+        table,
+        time={'rate': HZ},
+        coordinates={'x': 'm'},
+    )
+    """
+    entries = {k: v for k, v in recording.items() if k != "import"}
+    entries |= {k: v for k, v in recording["import"].items() if k != "files"}
+    texts = {key: repr(value) for key, value in entries.items()}
+    if entries["time"] == {"rate": None}:
+        texts["time"] = "{'rate': HZ}"
+    if "length" in entries:
+        texts["length"] = "METRES"
+    lines = [f"    {key}={text}," for key, text in texts.items()]
+    return "\n".join(["la.learn(", "    table,", *lines, ")"])
 
 
 def modes_command(part: Mapping) -> str:

@@ -115,7 +115,9 @@ class Clock(Settings):
     """The column of the time and its unit, or the rate of the samples."""
 
     column: Text | None = absent("Column of the time.")
-    unit: Text = Field("s", description="Unit of the time: s, ms, us.")
+    unit: Text | None = absent(
+        "Unit of the time: s, ms, us; that of its heading, `t [ms]`, or s, if absent."
+    )
     rate: Positive | None = absent(
         "Samples per second, if no column tells the time, Hz."
     )
@@ -440,7 +442,7 @@ def recording_from_config(
     from leastaction.core.expressions import check_name
     from leastaction.core.recipe import with_recommended_methods
     from leastaction.core.system import declared_names
-    from leastaction.recordings.columns import columns_of, time_factor
+    from leastaction.recordings.columns import clock_scale, columns_of
     from leastaction.recordings.recorded_library import recorded_library
 
     where = f"recording {name}"
@@ -461,7 +463,7 @@ def recording_from_config(
             for coordinate in example["import"][section]:
                 check_name(coordinate)
         declared_names(tuple(example["import"]["coordinates"]))
-        time_factor(example["import"]["time"]["unit"])
+        clock_scale(example["import"]["time"])
         channels = columns_of(example["import"], kind)
     except ValueError as error:
         problems.append(str(error))

@@ -1,7 +1,8 @@
 """What the columns of a table look like, and the YAML to start from."""
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,22 @@ import numpy as np
 import yaml
 
 from leastaction.core.families import unknown
-from leastaction.recordings.checks import LARGEST_ANGLE, encoder_step
+from leastaction.recordings.checks import (
+    FEW_PER_PERIOD,
+    LARGEST_ANGLE,
+    encoder_step,
+)
 from leastaction.recordings.columns import (
     ACCELERATION,
     GRAVITY,
     has_dimension,
     unit_of_heading,
 )
-from leastaction.recordings.command_line import learn_command, modes_command
+from leastaction.recordings.command_line import (
+    learn_call,
+    learn_command,
+    modes_command,
+)
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.learn import angle_by_name
 from leastaction.recordings.tables import Table, open_table
@@ -48,8 +57,20 @@ INPUTS = {
 UNITS_OF_INPUTS = {"N", "kN", "N*m", "N m", "Nm", "V", "mV", "A", "mA"}
 
 
+# Nodes of a line that are a field, at least.
+LEAST_NODES = 8
+# Turns of a stationary motion, at least, and by what its halves may differ.
+LEAST_TURNS, LARGEST_CHANGE = 100, 0.2
+# Why a table looks like one of another kind than a motion.
+KINDS = {
+    "field": "numbered columns are nodes of a line",
+    "ports": "a voltage and a current are the two sides of a port",
+    "density": "one long motion with its velocity neither grows nor decays",
+    "snapshots": "a period has few samples",
+}
 # Sections of `import` that hold the rates of coordinates, by role.
 RATES = {"velocity": "velocities", "acceleration": "accelerations"}
+ROLES = ("time", "coordinate", "velocity", "input")
 RATE_IS_MISSING = "write the samples per second in the place of HZ (`rate`)"
 
 
@@ -72,6 +93,7 @@ class Description:
     source: str
     rows: int
     columns: tuple[Column, ...]
+    kind: str = ""  # that it may be instead of a motion, by `KINDS`
 
     def of_role(self, role: str) -> list[Column]:
         """Columns that have a role."""
@@ -112,6 +134,15 @@ class Description:
         recording = {"import": part}
         if self._is_shaken:
             recording["excitation"] = "random"
+        if self.kind == "field":
+            pattern, unit = _nodes(self.columns)
+            name = _identifier(pattern.partition("*")[0])
+            node = {name: {"column": pattern, "unit": unit}}
+            part = {
+                key: part[key] for key in part if key not in (*RATES.values(), "inputs")
+            }
+            part |= {"coordinates": node, "length": None}
+            recording = {"kind": self.kind, "import": part}
         return {"recordings": {_identifier(Path(self.source).stem): recording}}
 
     @property
@@ -128,14 +159,20 @@ class Description:
             lines.append(f"  {c.name:<{width}}  {role:<{wide}}  {'; '.join(c.remarks)}")
         if not self.of_role("time"):
             lines += ["", f"No column is a clock: {RATE_IS_MISSING}"]
-        text = yaml.safe_dump(self.settings, sort_keys=False)
+        (recording,) = self.settings["recordings"].values()
         lines += ["", "Next, with the right units and without columns not needed:"]
-        if Path(self.source).exists():
-            (recording,) = self.settings["recordings"].values()
-            if self._is_shaken:
-                lines.append(modes_command(recording["import"]))
-            lines += [learn_command(recording), "", "or as a YAML for snakemake:"]
-        return "\n".join([*lines, text])
+        is_file = Path(self.source).exists()
+        typed = learn_command if is_file else learn_call
+        if self._is_shaken and is_file:
+            lines.append(modes_command(recording["import"]))
+        lines.append(typed(recording))
+        if self.kind and "kind" not in recording:
+            why = KINDS[self.kind]
+            lines += ["", f"or, since {why}:", typed(_as_kind(recording, self.kind))]
+        if not is_file:
+            return "\n".join([*lines, ""])
+        text = yaml.safe_dump(self.settings, sort_keys=False)
+        return "\n".join([*lines, "", "or as a YAML for snakemake:", text])
 
 
 def describe(source: Any, **reading: Any) -> Description:
@@ -182,7 +219,58 @@ def describe(source: Any, **reading: Any) -> Description:
             columns.append(Column(name, "trajectory", "", (_trajectories(starts),)))
         else:
             columns.append(_described(name, numbers, starts, values, clock))
-    return Description(str(table.path), rows, tuple(columns))
+    kind = _likely_kind(columns, values, starts)
+    return Description(str(table.path), rows, tuple(columns), kind)
+
+
+def _nodes(columns: Sequence[Column]) -> tuple[str, str] | None:
+    """Pattern and unit of numbered columns, such as ``u_*``; None if they are few."""
+    moving = [c.name for c in columns if c.role in ("coordinate", "velocity", "input")]
+    stems = Counter(re.sub(r"\d+(?=\D*$)", "*", name, count=1) for name in moving)
+    pattern, count = stems.most_common(1)[0] if stems else ("", 0)
+    return (pattern, unit_of_heading(pattern) or "m") if count >= LEAST_NODES else None
+
+
+def _likely_kind(columns: Sequence[Column], values, starts) -> str:
+    """Kind of table that the columns look like, if not a motion."""
+    roles = {role: [c for c in columns if c.role == role] for role in ROLES}
+    moving, inputs = roles["coordinate"], roles["input"]
+    if _nodes(columns):
+        return "field"
+    if {"V", "A"} <= {c.unit for c in inputs} and moving:
+        return "ports"
+    if not moving or inputs or not roles["time"]:
+        return ""
+    q = [_parts(values[c.name], starts) for c in moving]
+    turns = max(sum(map(_turns, parts)) for parts in q)
+    if len(starts) == len(moving) == len(roles["velocity"]) == 1:
+        halves = [half.std() for half in np.array_split(q[0][0], 2)]
+        steady = abs(halves[0] / halves[1] - 1) < LARGEST_CHANGE
+        return "density" if steady and turns >= LEAST_TURNS else ""
+    rows = len(values[moving[0].name])
+    return "snapshots" if 2 * rows < FEW_PER_PERIOD * turns else ""
+
+
+def _turns(own: np.ndarray) -> int:
+    """How often a series passes its mean."""
+    return int((np.diff(np.signbit(own - own.mean())) != 0).sum())
+
+
+def _as_kind(recording: Mapping, kind: str) -> dict:
+    """A recording of a motion as one of another kind."""
+    part = dict(recording["import"])
+    if kind == "ports":
+        voltage, current = (
+            next(e for e in part["inputs"].values() if e["unit"] == unit)
+            for unit in ("V", "A")
+        )
+        states, port = part.pop("coordinates"), _identifier(voltage["column"])
+        part |= {
+            "states": states,
+            "inputs": {port: voltage},
+            "outputs": {port: current},
+        }
+    return {"kind": kind, "import": part}
 
 
 def _trajectories(starts: np.ndarray) -> str:
@@ -191,7 +279,7 @@ def _trajectories(starts: np.ndarray) -> str:
 
 def _first_rows(table: Table) -> dict[str, np.ndarray]:
     """Columns of the first rows; numbers where all cells are numbers."""
-    piece = table.rows(table.columns, {}, MOST_ROWS_DESCRIBED)
+    piece = table.rows(table.columns, [], MOST_ROWS_DESCRIBED)
     return {name: piece[name].to_numpy() for name in table.columns}
 
 

@@ -17,10 +17,8 @@ from leastaction.recordings.columns import (
     as_measured,
     columns_of,
     remarks_of_units,
-    time_factor,
 )
 from leastaction.recordings.contracts import CONTRACTS
-from leastaction.recordings.error import RecordingError
 from leastaction.recordings.inputs import SAID_OF_INPUTS
 from leastaction.recordings.pivot import (
     constraints,
@@ -28,6 +26,7 @@ from leastaction.recordings.pivot import (
     raw_columns,
     smooth_sources,
 )
+from leastaction.recordings.refusals import reject
 from leastaction.recordings.spikes import refuse_jumps, replace_spikes
 from leastaction.recordings.splitting import (
     LEAST_ROWS,
@@ -85,8 +84,7 @@ def _measurements(settings: Mapping) -> xr.Dataset:
     measured = as_measured(channels)
     smooth = [c for k in ("q", "qdot", "qddot") for c in measured[k].values()]
     columns = [*smooth, *measured["input"].values()]
-    factor = time_factor(given["time"]["unit"])
-    read = read_trajectories(given["files"], given, raw_columns(columns), factor)
+    read = read_trajectories(given["files"], given, raw_columns(columns))
     texts = [*remarks_of_units(given, read.headings, channels), *fill_inputs(read)]
     trajectories = read.done
     used = sum(len(t.time) for t in trajectories)
@@ -112,7 +110,8 @@ def _measurements(settings: Mapping) -> xr.Dataset:
         texts += _without_offsets(series, measured, accelerometers(given))
     sampled = list(kept)
     if settings["held_out"] is not None:
-        held = _named(kept, settings["held_out"])
+        labels = [t.label for t in kept]
+        held = held_out_by_name(labels, settings["held_out"], kept[0].file)
     elif random:
         held = np.zeros(len(kept), dtype=bool)
     elif len(kept) < TRAJECTORIES_PER_HELD_OUT:
@@ -187,13 +186,8 @@ def _unwrap(trajectories: Sequence[Trajectory], channels, spans) -> int:
         share = np.concatenate(wide).mean() if wide else 0.0
         turns = column.in_radians and spans[place] / 2 > LARGEST_ANGLE
         if share > LARGEST_SHARE_OF_WIDE_STEPS and not turns:
-            raise RecordingError(
-                f"{trajectories[0].file}, column {column.name!r}",
-                f"at {100 * share:.0f} % of the rows the angle jumps by more than a "
-                "quarter turn",
-                "neighbouring samples that are close to each other",
-                "Sample faster, or check the unit and the sensor",
-            )
+            where = f"{trajectories[0].file}, column {column.name!r}"
+            reject("wide steps", where, percent=100 * share)
     return jumps
 
 
@@ -235,26 +229,18 @@ def _by_channel(values, channels, names) -> dict[str, list[np.ndarray]]:
     return found
 
 
-def _named(kept: Sequence[Trajectory], wanted: Sequence) -> np.ndarray:
-    """Which trajectories the user keeps for validation."""
-    labels, where = [t.label for t in kept], kept[0].file
-    for one in map(str, wanted):
-        if not any(fnmatch(label, one) for label in labels):
-            raise RecordingError(
-                where,
-                f"validate.held_out names the trajectory {one}",
-                f"some of {', '.join(dict.fromkeys(labels))}",
-                "Correct `validate.held_out`",
-            )
-    held = np.array([any(fnmatch(x, str(w)) for w in wanted) for x in labels])
-    if held.all():
-        raise RecordingError(
-            where,
-            "validate.held_out names every trajectory",
-            "some to learn from",
-            "Name one in four, or leave `held_out` out",
-        )
-    return held
+def held_out_by_name(labels: Sequence[str], names: Sequence, where: str) -> np.ndarray:
+    """Which trajectories the user reserves for validation, some and not all."""
+    fits = [[fnmatch(label, str(name)) for label in labels] for name in names]
+    fits = np.array(fits, dtype=bool).reshape(-1, len(labels))
+    for name, of_name in zip(names, fits, strict=True):
+        if not of_name.any():
+            shown = ", ".join(dict.fromkeys(labels))
+            reject("held out", where, what=f"the trajectory {name}", labels=shown)
+    if fits.any(axis=0).all():
+        shown = ", ".join(dict.fromkeys(labels))
+        reject("held out", where, what="every trajectory", labels=shown)
+    return fits.any(axis=0)
 
 
 def _middling(q: Sequence[np.ndarray]) -> np.ndarray:

@@ -18,7 +18,6 @@ from leastaction.recordings.columns import (
     columns_of,
     is_pattern,
     remarks_of_units,
-    time_factor,
 )
 from leastaction.recordings.configuration import MOTION
 from leastaction.recordings.error import RecordingError
@@ -26,10 +25,12 @@ from leastaction.recordings.import_recording import (
     HELD_OUT_SHARE_OF_LONGEST,
     NO_TAGS,
     TRAJECTORIES_PER_HELD_OUT,
+    held_out_by_name,
     import_recording,
     plain_text,
     read_out,
 )
+from leastaction.recordings.refusals import reject
 from leastaction.recordings.splitting import (
     LEAST_ROWS,
     fill_inputs,
@@ -79,9 +80,7 @@ def _samples(given: Mapping, kind: Kind) -> tuple[Samples, list[str]]:
     order = [s for s in kind.sections if s in channels and s != "inputs"]
     order += ["inputs"] if "inputs" in channels else []  # may be held between samples
     columns = [c for section in order for c in channels[section].values()]
-    read = read_trajectories(
-        given["files"], given, columns, time_factor(given["time"]["unit"])
-    )
+    read = read_trajectories(given["files"], given, columns)
     texts = [*remarks_of_units(given, read.headings, {}), *fill_inputs(read)]
     smooth = sum(len(channels[s]) for s in order if s != "inputs")
     values, _, clock = resample(read.done, smooth)
@@ -113,12 +112,9 @@ def _expanded(given: Mapping) -> dict:
         names = open_table(given["files"][0], given).columns
         own = [one for one in names if fnmatch(one, pattern)]
         if not own:
-            raise RecordingError(
-                f"import.coordinates.{name}",
-                f"no column fits {pattern!r}",
-                f"some of {', '.join(names[:20])}",
-                "Correct the pattern",
-            )
+            known = ", ".join(names[:20])
+            where = f"import.coordinates.{name}"
+            reject("no pattern", where, pattern=pattern, known=known)
         found |= {f"{name}_{i}": {**entry, "column": c} for i, c in enumerate(own)}
     return {**given, "coordinates": found}
 
@@ -145,31 +141,18 @@ def _wide(given: Mapping) -> dict:
         where = f"{table.path}, column {value!r}"
         twice = long.duplicated([*keys, position])
         if twice.any():
-            raise RecordingError(
-                f"{where}, line {long.index[twice.argmax()]}",
-                "a time and position stand there twice",
-                "one value for each",
-                "Name the column that tells motions apart (`import.trajectory`)",
-            )
+            reject("place twice", f"{where}, line {long.index[twice.argmax()]}")
         frame = long.pivot(index=keys, columns=position, values=value)
         if frame.isna().any(axis=None):
-            raise RecordingError(
-                where,
-                f"{int(frame.isna().sum().sum())} times have no value at some position",
-                "a value for every time and position",
-                "Leave such positions or times out",
-            )
+            reject("place empty", where, count=int(frame.isna().sum().sum()))
         positions = metres.convert(frame.columns.to_numpy())
         frame.columns = [f"{name}_{i}" for i in range(len(positions))]
         frames.append(frame.reset_index())
     steps = np.diff(positions)
     if len(steps) < 2 or np.ptp(steps) > 1e-3 * steps.mean():
-        raise RecordingError(
-            f"import.position.{place}",
-            f"{len(positions)} positions with steps of {steps.min(initial=np.inf):.4g} "
-            f"to {steps.max(initial=0):.4g} m",
-            "three or more evenly spaced positions",
-            "Interpolate u to even positions knowingly, or leave some out",
+        ends = {"least": steps.min(initial=np.inf), "largest": steps.max(initial=0)}
+        reject(
+            "uneven places", f"import.position.{place}", count=len(positions), **ends
         )
     periodic = given["ends"] == "periodic"
     length = float(steps.mean() * (len(positions) - (not periodic)))
@@ -182,14 +165,7 @@ def _held_out(samples: Samples, wanted) -> tuple[Samples, Samples]:
     labels = list(samples.labels)
     every = range(len(labels))
     if wanted is not None:
-        held = [i for i in every if any(fnmatch(labels[i], str(w)) for w in wanted)]
-        if not held or len(held) == len(labels):
-            raise RecordingError(
-                "validate.held_out",
-                f"it names {len(held)} of {len(labels)} trajectories",
-                f"some of {', '.join(labels)}, not all",
-                "Correct `validate.held_out`",
-            )
+        held = np.flatnonzero(held_out_by_name(labels, wanted, "the table"))
     elif len(labels) >= TRAJECTORIES_PER_HELD_OUT:
         count = len(labels) // TRAJECTORIES_PER_HELD_OUT
         held = np.linspace(0, len(labels) - 1, count + 2)[1:-1].round().astype(int)

@@ -23,7 +23,7 @@ from scipy.stats import t as student
 from leastaction.core.expressions import symbol
 from leastaction.core.model import rounded
 from leastaction.recordings.columns import Column, pivots
-from leastaction.recordings.error import RecordingError
+from leastaction.recordings.refusals import reject
 from leastaction.recordings.splitting import Trajectory
 
 # Rows that a circle is fitted to, and stretches that are left out in turn.
@@ -113,12 +113,7 @@ def _evaluated(column: Column, given: dict) -> np.ndarray:
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
         row = {name: float(given[name][wrong[0]]) for name in column.sources}
-        raise RecordingError(
-            column.use,
-            f"{column.name} has no value at {row} (in {len(wrong)} rows)",
-            "a number in every row",
-            "Check the expression, or delete those rows",
-        )
+        reject("no value", column.use, name=column.name, row=row, count=len(wrong))
     return values
 
 
@@ -174,25 +169,15 @@ def _least(squared, rows, start, transform, loss: str, scale: float = 1.0):
 
 
 def _refuse(found: Circle, constants: Sequence[str], where: str) -> None:
-    names = ", ".join(constants)
-    share = float((found.deviation / found.radius).max())
-    if share > LARGEST_DEVIATION:
-        raise RecordingError(
-            where,
-            f"distances from the best {names} differ by {100 * share:.3g} % rms",
-            f"columns that keep to a circle within {100 * LARGEST_DEVIATION:g} %",
-            f"If the distance changes, measure {names} and write the numbers into the "
-            "expression",
-        )
+    deviation = float((found.deviation / found.radius).max())
     error = float(found.errors.max() / found.radius.min())
-    if error > LARGEST_ERROR_OF_CENTRE:
-        raise RecordingError(
-            where,
-            f"{names} cannot be told: the error is {100 * error:.3g} % of the radius",
-            f"{100 * LARGEST_ERROR_OF_CENTRE:g} % at most",
-            f"Record larger swings, or measure {names} and write the numbers into the "
-            "expression",
-        )
+    for when, share, most in (
+        ("no circle", deviation, LARGEST_DEVIATION),
+        ("short arc", error, LARGEST_ERROR_OF_CENTRE),
+    ):
+        if share > most:
+            names = ", ".join(constants)
+            reject(when, where, names=names, percent=100 * share, most=100 * most)
 
 
 def _told(found: Circle, constants: Sequence[str]) -> str:
@@ -225,7 +210,7 @@ def constraints(
         if columns[first].unit == columns[second].unit:
             text, remedy = _curve(rows[[i, j]], first, second)
             if remedy and not accepted:
-                raise RecordingError(where, text, "coordinates that are free", remedy)
+                reject("constraint", where, curve=text, remedy=remedy)
             texts += [text] if text else []
     return texts
 

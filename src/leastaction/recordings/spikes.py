@@ -6,7 +6,7 @@ import numpy as np
 
 from leastaction.recordings.checks import encoder_step, repeated_share
 from leastaction.recordings.columns import Column
-from leastaction.recordings.error import RecordingError
+from leastaction.recordings.refusals import reject
 from leastaction.recordings.splitting import Trajectory
 
 # Neighbours at ±i and ±j that predict a sample by the cubic through them.
@@ -65,15 +65,8 @@ def refuse_jumps(
             rows = np.flatnonzero(found)[quiet]
             if len(rows):
                 shown = ", ".join(map(str, rows[:5] + 2))
-                raise RecordingError(
-                    f"{t.source}, column {column.name!r}",
-                    f"the motion jumps between samples and stays there, at row {shown}"
-                    f"{' ...' if len(rows) > 5 else ''} of this trajectory: several "
-                    "runs?",
-                    "one motion in a trajectory",
-                    "Name the column that tells runs apart (`import.trajectory`), or "
-                    "cut the table there",
-                )
+                shown += " ..." if len(rows) > 5 else ""
+                reject("jumps", f"{t.source}, column {column.name!r}", rows=shown)
 
 
 def _misses(y: np.ndarray) -> np.ndarray:
