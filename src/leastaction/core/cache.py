@@ -1,8 +1,7 @@
-"""Results of long computations, kept on disk between jobs and proved before use.
+"""Results of long computations, stored on disk between jobs.
 
 An entry is a JSON document under a name made of its key and of the source that computes
-it. It begins with the digest of what follows; one that does not match is computed
-again. A folder that others may write to is not used. Jobs that race write the same
+it. A folder that others may write to is not used. Jobs that race write the same
 bytes.
 """
 
@@ -56,34 +55,14 @@ def cached(key: str, sources: Sequence[str | Path], compute: Callable[[], dict |
     digest = hashlib.sha256(key.encode())
     for source in sources:
         digest.update(Path(source).read_bytes())
-    name = f"result_{digest.hexdigest()[:24]}.json"
-    result = recall(name)
-    if result is None:
-        result = compute()
-        if result is not None:
-            keep(name, result)
+    path = cache_folder() / f"result_{digest.hexdigest()[:24]}.json"
+    if private(path.parent):
+        with contextlib.suppress(OSError, ValueError):  # absent, or no JSON
+            return json.loads(path.read_text("utf-8"))
+    result = compute()
+    if result is not None:
+        write_to_cache(json.dumps(result), path)
     return result
-
-
-def recall(name: str):
-    """Document kept under a name; None if there is none that is as it was written."""
-    if not private(cache_folder()):
-        return None
-    try:
-        digest, _, text = (cache_folder() / name).read_text("utf-8").partition("\n")
-    except (OSError, UnicodeDecodeError):
-        return None
-    return json.loads(text) if digest == _digest(name, text) else None
-
-
-def keep(name: str, document) -> None:
-    """Keep a JSON document under a name, if possible."""
-    text = json.dumps(document)
-    write_to_cache(f"{_digest(name, text)}\n{text}", cache_folder() / name)
-
-
-def _digest(name: str, text: str) -> str:
-    return hashlib.sha256(f"{name}\n{text}".encode()).hexdigest()
 
 
 def write_to_cache(text: str, path: Path) -> bool:

@@ -29,9 +29,10 @@ validate       ``(system, model, simulation, settings, library, *, example, seed
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from importlib.util import resolve_name
-from typing import TYPE_CHECKING, Annotated, ClassVar, Union
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Union
 
 from pydantic import Field, TypeAdapter
 from pydantic_core import core_schema
@@ -58,6 +59,9 @@ class Step(Settings):
     the class if it begins with a dot; `reads` are contracts that it accepts or, where
     these alone do not say it, `after` the methods of the stage before; `makes` is the
     contract of what it makes; `uses` the parts of the section `library` that reach it.
+
+    A class with a `run` is a method, called as the class is, :class:`JointSpline`
+    ``joint_spline``, unless the keyword `method` of the class gives another name.
     """
 
     stage: ClassVar[str]
@@ -66,6 +70,14 @@ class Step(Settings):
     after: ClassVar[tuple[str, ...]] = ()
     makes: ClassVar[str]
     uses: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, method: str = "", **options):
+        super().__init_subclass__(**options)
+        if "run" in vars(cls) and cls.stage != "validate":
+            name = method or re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+            fields = vars(cls).get("__annotations__", {})
+            cls.__annotations__ = {"method": Literal[name], **fields}
+            cls.method = name
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options):
