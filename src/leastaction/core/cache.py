@@ -21,9 +21,9 @@ ROOM = 2**22
 
 def cache_folder() -> Path:
     """Folder of compiled kernels and results: ``LEASTACTION_CACHE``, or the user's."""
-    given = os.environ.get("LEASTACTION_CACHE")
-    if given:
-        return Path(given)
+    folder = os.environ.get("LEASTACTION_CACHE")
+    if folder:
+        return Path(folder)
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "leastaction"
 
@@ -33,8 +33,8 @@ def private(folder: Path) -> bool:
     """Whether a folder, made if it is not there, is ours alone and has room."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.stat()
-        if found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        result = folder.stat()
+        if result.st_uid != os.geteuid() or result.st_mode & 0o022:
             reason = f"others can write to it; chmod 700 {folder}, if it is yours"
         else:
             with tempfile.TemporaryFile(dir=folder) as file:

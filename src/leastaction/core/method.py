@@ -245,19 +245,19 @@ class Identify(Step):
         from leastaction.core.estimate import model_dataset, no_volatility
 
         more = (observations, library) if self.returns_to_samples else ()
-        found = self.function()(equations, self.plain(), *more)
+        result = self.function()(equations, self.plain(), *more)
         if self.makes != "model":
-            return found
+            return result
         step = getattr(self, "volatility", None)
         if self.finds_volatility:
-            found, volatility = found
+            result, volatility = result
         elif step is None:
             volatility = no_volatility(observations.sizes["dof"])
         else:
             method = step.function()
-            volatility = method(observations, found, step.plain(), library)
+            volatility = method(observations, result, step.plain(), library)
         calculus = library.get("calculus", "ito")
-        return model_dataset(observations, found, volatility, calculus)
+        return model_dataset(observations, result, volatility, calculus)
 
 
 def _over_cases(function, observations, *others, **selection):
@@ -267,11 +267,11 @@ def _over_cases(function, observations, *others, **selection):
 
     if "warnings" not in observations.attrs:
         return over_cases(function, observations, *others, **selection)
-    with warnings_told() as told:
-        found = over_cases(function, observations, *others, **selection)
+    with warnings_told() as messages:
+        result = over_cases(function, observations, *others, **selection)
     lists = [json.loads(data.attrs.get("warnings", "[]")) for data in others]
-    every = dict.fromkeys(text for texts in [*lists, told] for text in texts)
-    return found.assign_attrs(warnings=json.dumps(list(every)))
+    every = dict.fromkeys(text for texts in [*lists, messages] for text in texts)
+    return result.assign_attrs(warnings=json.dumps(list(every)))
 
 
 class Rollout(Step):
@@ -288,8 +288,8 @@ class Rollout(Step):
 
 def part(mapping: Mapping, key: str) -> Mapping:
     """Return a section, or an empty one where there is none or something else."""
-    found = mapping.get(key)
-    return found if isinstance(found, Mapping) else {}
+    result = mapping.get(key)
+    return result if isinstance(result, Mapping) else {}
 
 
 @of_families

@@ -96,8 +96,8 @@ class Radial(Settings):
     length_scale: Positive = A_LENGTH_SCALE
 
 
-def _taylor_unless_named(given):
-    return {"kind": "taylor", **given} if isinstance(given, Mapping) else given
+def _taylor_unless_named(value):
+    return {"kind": "taylor", **value} if isinstance(value, Mapping) else value
 
 
 Basis = Annotated[

@@ -69,8 +69,8 @@ class Segments:
 def joined(parts: Sequence[Segments]) -> Segments:
     """All segments of `parts`, in order."""
     arrays = zip(*((s.first, s.length, s.state) for s in parts), strict=True)
-    whole = Segments(*map(np.concatenate, arrays))
-    return whole[np.argsort(whole.first, kind="stable")]
+    segments = Segments(*map(np.concatenate, arrays))
+    return segments[np.argsort(segments.first, kind="stable")]
 
 
 def misfit(positions: Positions, segments: Segments, c: np.ndarray) -> tuple:
@@ -199,10 +199,12 @@ def fit_states(
         trial = segments[open_].at(state[open_] + step)
         h_new, g_new, chi2_new = normal_equations(positions, trial, c)
         better = chi2_new < chi2[open_]
-        taken, refused = open_[better], open_[~better]
-        state[taken], chi2[taken] = trial.state[better], chi2_new[better]
-        h[taken], g[taken] = h_new[better], g_new[better]
-        damping[taken] = np.where(damping[taken] > 1e-4, damping[taken] / 10, 0.0)
+        accepted, refused = open_[better], open_[~better]
+        state[accepted], chi2[accepted] = trial.state[better], chi2_new[better]
+        h[accepted], g[accepted] = h_new[better], g_new[better]
+        damping[accepted] = np.where(
+            damping[accepted] > 1e-4, damping[accepted] / 10, 0.0
+        )
         damping[refused] = np.maximum(damping[refused] * 10, FIRST_DAMPING)
     return segments.at(state), chi2
 

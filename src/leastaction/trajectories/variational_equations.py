@@ -351,18 +351,18 @@ class PolynomialTable:
             position = np.full(self.count, -1)
             position[active] = np.arange(len(active))
             column = position[self.candidate]
-            own = (column >= 0) & of_motion
-            number = everything + plain * column[own] + self.entry[own]
+            selected = (column >= 0) & of_motion
+            number = everything + plain * column[selected] + self.entry[selected]
             key = np.append(key, number)
-            value = np.append(value, self.value[own])
-            monomial = np.append(monomial, self.monomial[own])
-        kept = len(self.left)
-        key, inverse = np.unique(key * kept + monomial, return_inverse=True)
+            value = np.append(value, self.value[selected])
+            monomial = np.append(monomial, self.monomial[selected])
+        count = len(self.left)
+        key, inverse = np.unique(key * count + monomial, return_inverse=True)
         value = np.bincount(inverse, value, len(key)).astype(float)
-        target, start = np.unique(key // kept, return_index=True)
-        left, right, number = self._needed(key % kept)
+        target, start = np.unique(key // count, return_index=True)
+        left, right, number = self._needed(key % count)
         pointer = np.append(start, len(key))
-        return left, right, target, pointer, number[key % kept], value
+        return left, right, target, pointer, number[key % count], value
 
     def _needed(self, monomials):
         """Factors of the monomials needed, and the new number of each."""
@@ -481,9 +481,9 @@ def polynomial_table(
 ) -> PolynomialTable:
     """Table of candidates `terms` of L and `dissipation` of the Rayleigh function."""
     dof = len(coordinates)
-    given = symbols((*coordinates, *velocity_names(coordinates)))
+    state = symbols((*coordinates, *velocity_names(coordinates)))
     x = symbols(_state(dof))
-    renamed = dict(zip(given, x, strict=True))
+    renamed = dict(zip(state, x, strict=True))
     expressions = [sp.sympify(e).xreplace(renamed) for e in (*terms, *dissipation)]
     functions, rates = _closure(expressions, x)
     polynomials, *names = ring([*x, *functions.values()], RR)
@@ -557,13 +557,13 @@ def _closure(expressions, x) -> tuple[Mapping, Mapping]:
     rates: dict[tuple, sp.Expr] = {}
     front = sorted(set().union(*map(_atoms, expressions)), key=sp.default_sort_key)
     for order in range(ORDER + 1):
-        found = set()
+        result = set()
         for f in front:
             functions[f] = sp.Symbol(f"function_{len(functions)}", real=True)
             for v in x:
                 rates[f, v] = sp.diff(f, v) if order < ORDER else sp.Integer(0)
-                found |= _atoms(rates[f, v])
-        front = sorted(found - set(functions), key=sp.default_sort_key)
+                result |= _atoms(rates[f, v])
+        front = sorted(result - set(functions), key=sp.default_sort_key)
     return functions, rates
 
 
