@@ -15,7 +15,6 @@ MOST_STEPS_PER_SAMPLE = 16
 CONVERGED_DECREASE = 0.05
 FIRST_DAMPING = 1e-3
 LARGEST_DAMPING = 1e8
-NONE = np.zeros(0, dtype=int)
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ def misfit(positions: Positions, segments: Segments, c: np.ndarray) -> tuple:
 
 
 def normal_equations(
-    positions: Positions, segments: Segments, c: np.ndarray, active: np.ndarray = NONE
+    positions: Positions, segments: Segments, c: np.ndarray, active: Sequence[int] = ()
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """JᵀWJ, JᵀWe and χ² of every segment; a lost one has zeros and infinity.
 
@@ -100,6 +99,7 @@ def normal_equations(
     path, rows, error, chi2 = misfit(positions, segments, c)
     count, samples, states = path.shape
     force = None if positions.force is None else positions.force(positions.steps)
+    active = np.asarray(active, dtype=int)
     how = active, positions.dt, positions.steps, force, rows[:, :-1].ravel()
     with np.errstate(all="ignore"):
         flow = positions.equations.flow(path[:, :-1].reshape(-1, states), c, *how)[1]
