@@ -165,7 +165,7 @@ def test_a_frame_is_described_with_the_call_that_learns_from_it():
 def tables_of_kinds():
     """What makes a table of each kind, and the kind that it looks like."""
     rng, time = np.random.default_rng(0), np.arange(0, 100, 0.05)
-    swing = np.cos(9 * time) * (1 + 0.1 * np.sin(time))
+    swing = np.cos(5 * time) * (1 + 0.1 * np.sin(time))
     yield "", {"t": time, "x": np.exp(-time / 30) * swing}
     yield "", {"t": time, "x": swing, "F [N]": np.sin(time)}
     yield "field", {"t": time} | {f"u_{i}": np.sin(time + i) for i in range(9)}

@@ -48,8 +48,6 @@ NO_COORDINATES = {
 CLOCKS = ("ms", "us", "µs", "ns", "min")
 # Begin of a warning with which no law is simply found.
 CONTRADICTION = "units that contradict each other:"
-# Derivatives of coordinates that channels hold.
-ORDERS = {"q": 0, "qdot": 1, "qddot": 2}
 # Generalised force on a coordinate, by the unit of that.
 FORCES = {"m": "N", "rad": "N*m"}
 
@@ -205,7 +203,7 @@ def columns_of(
     }
     coordinates = found["q"]
     _reject_no_coordinates(coordinates)
-    for section, channel in CHANNELS.items():
+    for order, (section, channel) in enumerate(CHANNELS.items()):
         columns = found[channel]
         for name, one in columns.items():
             use = f"import.{section}.{name}"
@@ -214,7 +212,7 @@ def columns_of(
             if channel == "input":
                 gain = settings["inputs"][name].get(GAIN)
                 columns[name] = _as_force(one, gain, coordinates[name])
-            elif order := ORDERS[channel]:
+            elif order:
                 _reject_no_rate(use, one, coordinates[name].unit, order)
         missing = ", ".join(sorted(set(coordinates) - set(columns)))
         if missing and columns and channel != "input":

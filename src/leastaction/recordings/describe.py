@@ -14,6 +14,7 @@ from leastaction.core.families import unknown
 from leastaction.recordings.checks import (
     FEW_PER_PERIOD,
     LARGEST_ANGLE,
+    LEAST_PER_PERIOD,
     encoder_step,
 )
 from leastaction.recordings.columns import (
@@ -57,8 +58,6 @@ INPUTS = {
 UNITS_OF_INPUTS = {"N", "kN", "N*m", "N m", "Nm", "V", "mV", "A", "mA"}
 
 
-# Nodes of a line that are a field, at least.
-LEAST_NODES = 8
 # Turns of a stationary motion, at least, and by what its halves may differ.
 LEAST_TURNS, LARGEST_CHANGE = 100, 0.2
 # Why a table looks like one of another kind than a motion.
@@ -150,6 +149,17 @@ class Description:
         """Whether accelerations are all that was measured."""
         return bool(self.of_role("acceleration")) and not self.of_role("coordinate")
 
+    def _of_kind(self, recording: Mapping) -> dict:
+        """A recording of a motion as one of the kind that it may be."""
+        part = dict(recording["import"])
+        if self.kind == "ports":
+            entries = {c.unit: _entry(c) for c in self.of_role("input")}
+            port = _identifier(entries["V"]["column"])
+            states = part.pop("coordinates")
+            part |= {"states": states, "inputs": {port: entries["V"]}}
+            part["outputs"] = {port: entries["A"]}
+        return {"kind": self.kind, "import": part}
+
     def __str__(self) -> str:
         width = max(len(c.name) for c in self.columns)
         lines = [f"{self.source}: {self.rows} rows"]
@@ -168,7 +178,7 @@ class Description:
         lines.append(typed(recording))
         if self.kind and "kind" not in recording:
             why = KINDS[self.kind]
-            lines += ["", f"or, since {why}:", typed(_as_kind(recording, self.kind))]
+            lines += ["", f"or, since {why}:", typed(self._of_kind(recording))]
         if not is_file:
             return "\n".join([*lines, ""])
         text = yaml.safe_dump(self.settings, sort_keys=False)
@@ -228,7 +238,11 @@ def _nodes(columns: Sequence[Column]) -> tuple[str, str] | None:
     moving = [c.name for c in columns if c.role in ("coordinate", "velocity", "input")]
     stems = Counter(re.sub(r"\d+(?=\D*$)", "*", name, count=1) for name in moving)
     pattern, count = stems.most_common(1)[0] if stems else ("", 0)
-    return (pattern, unit_of_heading(pattern) or "m") if count >= LEAST_NODES else None
+    return (
+        (pattern, unit_of_heading(pattern) or "m")
+        if count >= LEAST_PER_PERIOD
+        else None
+    )
 
 
 def _likely_kind(columns: Sequence[Column], values, starts) -> str:
@@ -254,23 +268,6 @@ def _likely_kind(columns: Sequence[Column], values, starts) -> str:
 def _turns(own: np.ndarray) -> int:
     """How often a series passes its mean."""
     return int((np.diff(np.signbit(own - own.mean())) != 0).sum())
-
-
-def _as_kind(recording: Mapping, kind: str) -> dict:
-    """A recording of a motion as one of another kind."""
-    part = dict(recording["import"])
-    if kind == "ports":
-        voltage, current = (
-            next(e for e in part["inputs"].values() if e["unit"] == unit)
-            for unit in ("V", "A")
-        )
-        states, port = part.pop("coordinates"), _identifier(voltage["column"])
-        part |= {
-            "states": states,
-            "inputs": {port: voltage},
-            "outputs": {port: current},
-        }
-    return {"kind": kind, "import": part}
 
 
 def _trajectories(starts: np.ndarray) -> str:
