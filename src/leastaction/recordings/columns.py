@@ -194,17 +194,17 @@ def columns_of(
         sections = [key for key in (*kind.sections, *kind.keys) if settings.get(key)]
         groups = ((s, settings[s]) for s in sections if isinstance(settings[s], dict))
         return {s: _plain_columns(s, entries) for s, entries in groups}
-    found = {
+    channels = {
         channel: {
             name: column(name, entry, f"import.{section}.{name}", channel == "qddot")
             for name, entry in settings[section].items()
         }
         for section, channel in CHANNELS.items()
     }
-    coordinates = found["q"]
+    coordinates = channels["q"]
     _reject_no_coordinates(coordinates)
     for order, (section, channel) in enumerate(CHANNELS.items()):
-        columns = found[channel]
+        columns = channels[channel]
         for name, one in columns.items():
             use = f"import.{section}.{name}"
             if name not in coordinates:
@@ -217,9 +217,9 @@ def columns_of(
         missing = ", ".join(sorted(set(coordinates) - set(columns)))
         if missing and columns and channel != "input":
             reject("rates of some", f"import.{section}", missing=missing)
-    found["reading"] = _sensors(settings, coordinates)
-    _reject_shared(as_measured(found))
-    return found
+    channels["reading"] = _sensors(settings, coordinates)
+    _reject_shared(as_measured(channels))
+    return channels
 
 
 def _reject_no_rate(use: str, rate: Column, unit: str, order: int) -> None:
@@ -247,16 +247,16 @@ def as_measured(channels: Mapping) -> Mapping[str, Mapping[str, Column]]:
 
 def rough_sensors(settings: Mapping) -> set[str]:
     """Sensors that a white force jolts: of accelerations that are not absolute."""
-    found = channels_of(list(settings["sensors"]), list(settings["coordinates"]))
-    rough = found.acceleration.any(axis=1) & ~found.absolute
-    return set(np.array(found.names)[rough])
+    channels = channels_of(list(settings["sensors"]), list(settings["coordinates"]))
+    rough = channels.acceleration.any(axis=1) & ~channels.absolute
+    return set(np.array(channels.names)[rough])
 
 
 def accelerometers(settings: Mapping) -> set[str]:
     """Sensors of accelerations alone, which have no mean in a stationary motion."""
-    found = channels_of(list(settings["sensors"]), list(settings["coordinates"]))
-    others = found.position.any(axis=1) | found.velocity.any(axis=1)
-    return set(np.array(found.names)[found.acceleration.any(axis=1) & ~others])
+    channels = channels_of(list(settings["sensors"]), list(settings["coordinates"]))
+    others = channels.position.any(axis=1) | channels.velocity.any(axis=1)
+    return set(np.array(channels.names)[channels.acceleration.any(axis=1) & ~others])
 
 
 def _sensors(settings: Mapping, coordinates: Mapping[str, Column]) -> dict[str, Column]:
@@ -271,7 +271,7 @@ def _sensors(settings: Mapping, coordinates: Mapping[str, Column]) -> dict[str, 
         if "column" in entry or "expression" in entry:
             reject("column and sensors", f"import.coordinates.{name}", name=name)
     channels = channels_of(list(sensors), list(coordinates))
-    found = {}
+    columns = {}
     for text, *weights in zip(
         sensors,
         channels.position,
@@ -280,9 +280,9 @@ def _sensors(settings: Mapping, coordinates: Mapping[str, Column]) -> dict[str, 
         strict=True,
     ):
         rough = weights[2].any() and not (weights[0].any() or weights[1].any())
-        found[text] = column(text, sensors[text], f"import.sensors.{text}", rough)
-        _reject_unlike(found[text], weights, coordinates)
-    return found
+        columns[text] = column(text, sensors[text], f"import.sensors.{text}", rough)
+        _reject_unlike(columns[text], weights, coordinates)
+    return columns
 
 
 def _reject_unlike(sensor: Column, weights, coordinates: Mapping[str, Column]) -> None:
@@ -323,8 +323,8 @@ def has_dimension(text: str, unit: str) -> bool:
 
 def unit_of_heading(name: str) -> str:
     """Unit of a heading such as ``force [N]`` or ``angle (deg)``; empty if none."""
-    found = re.search(r"[\[(]([^\])]+)[\])]\s*$", name)
-    return found[1].strip() if found else ""
+    bracket = re.search(r"[\[(]([^\])]+)[\])]\s*$", name)
+    return bracket[1].strip() if bracket else ""
 
 
 def clock_scale(clock: Mapping, heading: str = "") -> float:
@@ -362,14 +362,14 @@ def remarks_of_units(settings: Mapping, headings: Mapping[str, str], channels) -
                 f"{CONTRADICTION} the heading of column {name!r} says {written}, its "
                 f"unit here is {unit}"
             )
-    for name, given in channels.get("input", {}).items():
+    for name, force in channels.get("input", {}).items():
         unit = channels["q"][name].unit
-        is_known = given.unit == FORCES.get(unit)
-        is_known |= has_dimension(given.unit, f"{unit}/s**2")
+        is_known = force.unit == FORCES.get(unit)
+        is_known |= has_dimension(force.unit, f"{unit}/s**2")
         if unit in FORCES and not is_known:
             texts.append(
-                f"{CONTRADICTION} the input of {name} is in {given.unit} and {name} in "
-                f"{unit}, which make no energy: its {FORCES[unit]} per {given.unit} is "
+                f"{CONTRADICTION} the input of {name} is in {force.unit} and {name} in "
+                f"{unit}, which make no energy: its {FORCES[unit]} per {force.unit} is "
                 "taken for 1; check the unit, or give a `gain`"
             )
     return texts
@@ -390,23 +390,25 @@ def _is_same(one: tuple, other: tuple) -> bool:
     return one[1] == other[1] and isclose(one[0], other[0], rel_tol=1e-12)
 
 
-def _as_force(given: Column, gain, coordinate: Column) -> Column:
+def _as_force(source: Column, gain, coordinate: Column) -> Column:
     """An input in the unit of a generalised force, by its gain in SI units if any."""
     unit = FORCES.get(coordinate.unit, f"J/({coordinate.unit})")
     if gain is None:
-        return replace(given, unit=unit) if has_dimension(given.unit, unit) else given
+        return (
+            replace(source, unit=unit) if has_dimension(source.unit, unit) else source
+        )
     known = 1.0 if gain == UNKNOWN else float(gain)
-    return replace(given, factor=known * given.factor, unit=unit, shown="")
+    return replace(source, factor=known * source.factor, unit=unit, shown="")
 
 
 def uses_of(columns: Iterable[Column], settings: Mapping) -> dict[str, str]:
     """What each column of the table is for, as the section `import` says it."""
-    found = {name: given.use for given in columns for name in given.sources}
+    uses = {name: one.use for one in columns for name in one.sources}
     if settings.get("trajectory"):
-        found[settings["trajectory"]] = "import.trajectory"
+        uses[settings["trajectory"]] = "import.trajectory"
     if settings["time"].get("column"):
-        found[settings["time"]["column"]] = "import.time"
-    return found
+        uses[settings["time"]["column"]] = "import.time"
+    return uses
 
 
 def _reject_shared(channels: Mapping[str, Mapping[str, Column]]) -> None:

@@ -129,10 +129,10 @@ def library_of_options(
     {'lagrangian': [{'terms': ['-x**2/2']}], 'dissipation': [{'terms': ['xdot**2']}],
      'known': {'volatility': {'x': {'1': 0.5}}}}
     """
-    found: dict = {"reference": reference} if reference else {}
+    library: dict = {"reference": reference} if reference else {}
     for text in terms:
         section, term = _of_function("term", text, "L:x**2")
-        found.setdefault(section, [{"terms": []}])[0]["terms"].append(term)
+        library.setdefault(section, [{"terms": []}])[0]["terms"].append(term)
     for text in known:
         section, entry = _of_function("known", text, "D:xdot**2/2=0.5")
         term, equals, number = entry.rpartition("=")
@@ -141,8 +141,8 @@ def library_of_options(
         except ValueError:
             raise RecordingError(f"--known {text!r} has no number behind =") from None
         of = {names[0]: entry} if section == "volatility" else entry
-        found.setdefault("known", {}).setdefault(section, {}).update(of)
-    return found or None
+        library.setdefault("known", {}).setdefault(section, {}).update(of)
+    return library or None
 
 
 def _of_function(option: str, text: str, such: str) -> tuple[str, str]:
@@ -162,18 +162,18 @@ def places_of_options(texts: Sequence[str]) -> dict[str, list[float]]:
     >>> places_of_options(["roof=0,6"])
     {'roof': [0.0, 6.0]}
     """
-    found = {}
+    places = {}
     for text in texts:
         name, _, numbers = text.partition("=")
         try:
-            found[name] = [float(number) for number in numbers.split(",")]
+            places[name] = [float(number) for number in numbers.split(",")]
         except ValueError:
-            found[name] = []
-        if len(found[name]) not in (2, 3):
+            places[name] = []
+        if len(places[name]) not in (2, 3):
             raise RecordingError(
                 f"--place {text!r} has no place; write NAME=X,Y, such as roof=0,6"
             )
-    return found
+    return places
 
 
 def bands_of_options(texts: Sequence[str] | None) -> list[list[float]] | None:

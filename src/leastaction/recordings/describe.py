@@ -265,9 +265,9 @@ def _likely_kind(columns: Sequence[Column], values, starts) -> str:
     return "snapshots" if 2 * rows < FEW_PER_PERIOD * turns else ""
 
 
-def _turns(own: np.ndarray) -> int:
+def _turns(values: np.ndarray) -> int:
     """How often a series passes its mean."""
-    return int((np.diff(np.signbit(own - own.mean())) != 0).sum())
+    return int((np.diff(np.signbit(values - values.mean())) != 0).sum())
 
 
 def _trajectories(starts: np.ndarray) -> str:
@@ -286,10 +286,10 @@ def _is_number(values: np.ndarray) -> bool:
 
 def _clock(values: Mapping[str, np.ndarray]) -> str | None:
     """Column whose steps are positive and alike, restarts set aside."""
-    for name, own in values.items():
-        if not _is_number(own) or len(own) < 3:
+    for name, numbers in values.items():
+        if not _is_number(numbers) or len(numbers) < 3:
             continue
-        steps = np.diff(own.astype(float))
+        steps = np.diff(numbers.astype(float))
         forward = steps[steps > 0]
         if len(forward) < LEAST_FORWARD * len(steps):
             continue
@@ -301,13 +301,13 @@ def _clock(values: Mapping[str, np.ndarray]) -> str | None:
 
 def _labels(values: Mapping[str, np.ndarray], clock: str | None) -> str | None:
     """Column that is constant over stretches, each value in one of them."""
-    for name, own in values.items():
-        if name == clock or (own.dtype.kind == "f" and (own % 1 != 0).any()):
+    for name, labels in values.items():
+        if name == clock or (labels.dtype.kind == "f" and (labels % 1 != 0).any()):
             continue
-        own = own.astype(str)
-        changes = int((own[1:] != own[:-1]).sum())
-        distinct = len(np.unique(own))
-        if changes and distinct == changes + 1 and len(own) >= LEAST_ROWS * distinct:
+        labels = labels.astype(str)
+        changes = int((labels[1:] != labels[:-1]).sum())
+        distinct = len(np.unique(labels))
+        if changes and distinct == changes + 1 and len(labels) >= LEAST_ROWS * distinct:
             return name
     return None
 
@@ -315,8 +315,8 @@ def _labels(values: Mapping[str, np.ndarray], clock: str | None) -> str | None:
 def _starts(values, clock: str | None, label: str | None) -> np.ndarray:
     """Rows with which trajectories begin: a new label, or time that starts again."""
     if label:
-        own = values[label].astype(str)
-        new = own[1:] != own[:-1]
+        labels = values[label].astype(str)
+        new = labels[1:] != labels[:-1]
     elif clock:
         new = np.diff(values[clock]) <= 0
     else:
@@ -324,12 +324,12 @@ def _starts(values, clock: str | None, label: str | None) -> np.ndarray:
     return np.concatenate([[0], np.flatnonzero(new) + 1])
 
 
-def _parts(own: np.ndarray, starts: np.ndarray) -> list[np.ndarray]:
-    return np.split(own.astype(float), starts[1:])
+def _parts(numbers: np.ndarray, starts: np.ndarray) -> list[np.ndarray]:
+    return np.split(numbers.astype(float), starts[1:])
 
 
-def _described_clock(name: str, own: np.ndarray, starts) -> Column:
-    steps = np.concatenate([np.diff(part) for part in _parts(own, starts)])
+def _described_clock(name: str, numbers: np.ndarray, starts) -> Column:
+    steps = np.concatenate([np.diff(part) for part in _parts(numbers, starts)])
     step = float(np.median(steps))
     unit = unit_of_heading(name) or ("ms" if step >= 0.5 else "s")
     rate = {"ms": 1e3, "us": 1e6}.get(unit, 1.0) / step
@@ -344,25 +344,27 @@ def _described_clock(name: str, own: np.ndarray, starts) -> Column:
     return Column(name, "time", unit, tuple(remarks))
 
 
-def _described(name, own, starts, values, clock) -> Column:
-    if not _is_number(own):
-        bad = next((repr(str(x)) for x in own if not _reads_as_number(x)), "text")
+def _described(name, numbers, starts, values, clock) -> Column:
+    if not _is_number(numbers):
+        bad = next((repr(str(x)) for x in numbers if not _reads_as_number(x)), "text")
         return Column(name, "text", "", (f"holds {bad}",))
-    missing = int(np.isnan(own.astype(float)).sum())
-    if LEAST_SPARSE * len(own) < missing <= len(own) - LEAST_ROWS:
-        unit, told = unit_of_heading(name) or "N", f"{missing} empty cells between"
-        return Column(name, "input", unit, (f"{len(own) - missing} numbers", told))
+    missing = int(np.isnan(numbers.astype(float)).sum())
+    if LEAST_SPARSE * len(numbers) < missing <= len(numbers) - LEAST_ROWS:
+        unit, filled = unit_of_heading(name) or "N", f"{missing} empty cells between"
+        return Column(
+            name, "input", unit, (f"{len(numbers) - missing} numbers", filled)
+        )
     if missing:
         return Column(name, "text", "", (f"{missing} empty cells",))
-    if np.ptp(own) == 0:
-        return Column(name, "constant", "", (f"{own[0]:g} in every row",))
-    parts = _parts(own, starts)
-    remarks = [f"{own.min():.4g} … {own.max():.4g}"]
-    unit = unit_of_heading(name) or (_angle(own) if angle_by_name(name) else "")
+    if np.ptp(numbers) == 0:
+        return Column(name, "constant", "", (f"{numbers[0]:g} in every row",))
+    parts = _parts(numbers, starts)
+    remarks = [f"{numbers.min():.4g} … {numbers.max():.4g}"]
+    unit = unit_of_heading(name) or (_angle(numbers) if angle_by_name(name) else "")
     jumps = np.concatenate([np.diff(part) for part in parts])
     for turn, text in TURNS.items():
         wraps = int((np.abs(np.abs(jumps) - turn) < 0.1 * turn).sum())
-        if wraps and np.ptp(own) <= 1.001 * turn and np.ptp(own) > 0.9 * turn:
+        if wraps and np.ptp(numbers) <= 1.001 * turn and np.ptp(numbers) > 0.9 * turn:
             remarks.append(f"wraps {wraps} times at {turn:.4g}")
             unit = text
             break
@@ -374,9 +376,9 @@ def _described(name, own, starts, values, clock) -> Column:
     if clock and _is_clock(parts, _parts(values[clock], starts)):
         return Column(name, "clock", "", (*remarks, f"goes with {clock}"))
     if has_dimension(GRAVITY.get(unit, unit), ACCELERATION):
-        of = _rate_of(name, own, starts, values, clock, order=2) or ""
+        of = _rate_of(name, numbers, starts, values, clock, order=2) or ""
         return Column(name, "acceleration", unit, tuple(remarks), of)
-    of = _rate_of(name, own, starts, values, clock) or ""
+    of = _rate_of(name, numbers, starts, values, clock) or ""
     role = "velocity" if of else "coordinate"
     return Column(name, role, unit or ("m/s" if of else "m"), tuple(remarks), of)
 
@@ -393,20 +395,22 @@ def _is_clock(parts: list[np.ndarray], clocks: list[np.ndarray]) -> bool:
     return bool(even)
 
 
-def _angle(own: np.ndarray) -> str:
+def _angle(numbers: np.ndarray) -> str:
     """Rad, unless half the range is far beyond what a joint turns."""
-    return "deg" if np.ptp(own) / 2 > LARGEST_ANGLE else "rad"
+    return "deg" if np.ptp(numbers) / 2 > LARGEST_ANGLE else "rad"
 
 
-def _rate_of(name, own, starts, values, clock, order=1) -> str | None:
+def _rate_of(name, numbers, starts, values, clock, order=1) -> str | None:
     """Another column whose difference quotient of an order this one is."""
-    time = values[clock].astype(float) if clock else np.arange(len(own), dtype=float)
-    parts = list(zip(starts, [*starts[1:], len(own)], strict=True))
+    time = (
+        values[clock].astype(float) if clock else np.arange(len(numbers), dtype=float)
+    )
+    parts = list(zip(starts, [*starts[1:], len(numbers)], strict=True))
     for other, y in values.items():
         if other in (name, clock) or not _is_number(y):
             continue
         pairs = [
-            (_quotient(y[a:b].astype(float), time[a:b], order), own[a:b])
+            (_quotient(y[a:b].astype(float), time[a:b], order), numbers[a:b])
             for a, b in parts
             if b - a > 3 and (np.diff(time[a:b]) > 0).all()
         ]

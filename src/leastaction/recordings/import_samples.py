@@ -73,53 +73,53 @@ def imported(settings: Mapping) -> tuple[xr.Dataset, dict[str, xr.Dataset]]:
     return observations.assign_attrs(about), {"held_out": rest}
 
 
-def _samples(given: Mapping, kind: Kind) -> tuple[Samples, list[str]]:
+def _samples(part: Mapping, kind: Kind) -> tuple[Samples, list[str]]:
     """Columns on even times, and what there is to say of them."""
-    given = _wide(given) if given["position"] else given
-    channels = columns_of(_expanded(given), kind)
+    part = _wide(part) if part["position"] else part
+    channels = columns_of(_expanded(part), kind)
     order = [s for s in kind.sections if s in channels and s != "inputs"]
     order += ["inputs"] if "inputs" in channels else []  # may be held between samples
     columns = [c for section in order for c in channels[section].values()]
-    read = read_trajectories(given["files"], given, columns)
-    texts = [*remarks_of_units(given, read.headings, {}), *fill_inputs(read)]
+    read = read_trajectories(part["files"], part, columns)
+    texts = [*remarks_of_units(part, read.headings, {}), *fill_inputs(read)]
     smooth = sum(len(channels[s]) for s in order if s != "inputs")
     values, _, clock = resample(read.done, smooth)
-    kept = [t for t in read.done if len(t.time) >= LEAST_ROWS]
+    long = [t for t in read.done if len(t.time) >= LEAST_ROWS]
     edges = np.cumsum([0, *(len(channels[s]) for s in order)])
     places = {s: slice(a, b) for s, a, b in zip(order, edges, edges[1:], strict=False)}
-    texts += read_out(read, sum(len(t.time) for t in read.done), kept, {}, 0)
+    texts += read_out(read, sum(len(t.time) for t in read.done), long, {}, 0)
     if clock.resampled:
         texts.append("the clock is uneven: values were interpolated to even times")
-    found = Samples(
+    evened = Samples(
         {s: [v[:, place] for v in values] for s, place in places.items()},
         {s: tuple(channels[s]) for s in order},
         {s: tuple(c.unit for c in channels[s].values()) for s in order},
         clock.step,
-        tuple(plain_text(t.label) for t in kept),
-        given,
+        tuple(plain_text(t.label) for t in long),
+        part,
     )
-    return found, texts
+    return evened, texts
 
 
-def _expanded(given: Mapping) -> dict:
+def _expanded(part: Mapping) -> dict:
     """Coordinates whose column is a pattern, one for each column that fits it."""
-    found = {}
-    for name, entry in given["coordinates"].items():
+    nodes = {}
+    for name, entry in part["coordinates"].items():
         pattern = str(entry.get("column", name))
         if not is_pattern(pattern):
-            found[name] = entry
+            nodes[name] = entry
             continue
-        names = open_table(given["files"][0], given).columns
-        own = [one for one in names if fnmatch(one, pattern)]
-        if not own:
+        names = open_table(part["files"][0], part).columns
+        fitting = [one for one in names if fnmatch(one, pattern)]
+        if not fitting:
             known = ", ".join(names[:20])
             where = f"import.coordinates.{name}"
             reject("no pattern", where, pattern=pattern, known=known)
-        found |= {f"{name}_{i}": {**entry, "column": c} for i, c in enumerate(own)}
-    return {**given, "coordinates": found}
+        nodes |= {f"{name}_{i}": {**entry, "column": c} for i, c in enumerate(fitting)}
+    return {**part, "coordinates": nodes}
 
 
-def _wide(given: Mapping) -> dict:
+def _wide(part: Mapping) -> dict:
     """A long table, a row for every time and position, as one with a column per node.
 
     Raises
@@ -127,15 +127,15 @@ def _wide(given: Mapping) -> dict:
     RecordingError
         If the positions are not even, or a position has no value at some time.
     """
-    ((place, entry),) = given["position"].items()
-    ((name, of),) = given["coordinates"].items()
+    ((place, entry),) = part["position"].items()
+    ((name, of),) = part["coordinates"].items()
     metres = column(place, entry, f"import.position.{place}")
     position, value = entry.get("column", place), of.get("column", name)
-    clock, label = given["time"].get("column"), given.get("trajectory")
+    clock, label = part["time"].get("column"), part.get("trajectory")
     keys = [label, clock] if label else [clock]
     frames, positions = [], None
-    for source in given["files"]:
-        table = open_table(source, given)
+    for source in part["files"]:
+        table = open_table(source, part)
         table.check_columns(dict.fromkeys([clock, position, value], "import"))
         long = table.read([clock, position, value], [label] if label else [])
         where = f"{table.path}, column {value!r}"
@@ -154,10 +154,10 @@ def _wide(given: Mapping) -> dict:
         reject(
             "uneven places", f"import.position.{place}", count=len(positions), **ends
         )
-    periodic = given["ends"] == "periodic"
+    periodic = part["ends"] == "periodic"
     length = float(steps.mean() * (len(positions) - (not periodic)))
     pattern = {name: {**of, "column": f"{name}_*"}}
-    return {"length": length, **given, "files": frames, "coordinates": pattern}
+    return {"length": length, **part, "files": frames, "coordinates": pattern}
 
 
 def _held_out(samples: Samples, wanted) -> tuple[Samples, Samples]:

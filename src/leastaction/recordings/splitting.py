@@ -153,12 +153,12 @@ def fill_inputs(read: Recorded) -> list[str]:
     for place in np.flatnonzero(read.sparse):
         name, known = read.names[place], []
         for t in read.done:
-            own = np.isfinite(t.values[:, place])
-            known.append(own[_moving(t, read)])
-            if own.all():
+            filled = np.isfinite(t.values[:, place])
+            known.append(filled[_moving(t, read)])
+            if filled.all():
                 continue
-            _reject_gap(t, name, t.time[own], read.gap)
-            when, values = t.time[own], t.values[own, place]
+            _reject_gap(t, name, t.time[filled], read.gap)
+            when, values = t.time[filled], t.values[filled, place]
             signal = between(when, values, is_held(values))
             t.values[:, place] = signal(np.clip(t.time, when[0], when[-1]))
         share = np.concatenate(known).mean()
@@ -287,22 +287,22 @@ def resample(
     mixed = bool((np.abs(spans / step - 1) > LARGEST_DIFFERENCE_OF_STEPS).any())
     if mixed:
         step = float(spans.max())
-    uneven = [np.diff(t.time) / own - 1 for t, own in zip(long, spans, strict=True)]
+    uneven = [np.diff(t.time) / span - 1 for t, span in zip(long, spans, strict=True)]
     jitter = float(np.sqrt(np.mean(np.concatenate(uneven) ** 2)))
     values, starts, filled, resampled = [], [], 0, False
-    for t, (begin, own, number) in zip(long, lines, strict=True):
-        residual = np.abs(t.time - begin - own * number).max()
+    for t, (begin, span, number) in zip(long, lines, strict=True):
+        residual = np.abs(t.time - begin - span * number).max()
         even = residual <= max(
-            ROUNDING_OF_LAST_DIGIT * _digit(t.time), EVEN_WITHIN * own
+            ROUNDING_OF_LAST_DIGIT * _digit(t.time), EVEN_WITHIN * span
         )
-        same = abs(own / step - 1) * number[-1] < 0.05
-        whole = len(number) == number[-1] + 1
+        same = abs(span / step - 1) * number[-1] < 0.05
+        complete = len(number) == number[-1] + 1
         starts.append(float(t.time[0]))
         filled += int(number[-1] + 1 - len(number))
-        if even and same and whole:
+        if even and same and complete:
             values.append(t.values)
             continue
-        time = number * own if even else t.time - t.time[0]
+        time = number * span if even else t.time - t.time[0]
         count = int(np.floor(time[-1] / step * (1 + 1e-12))) + 1
         values.append(_interpolated(time, t.values, np.arange(count) * step, smooth))
         resampled |= not (even and same)
@@ -332,8 +332,8 @@ def _digit(time: np.ndarray) -> float:
 def _interpolated(time, values, at, smooth) -> np.ndarray:
     from scipy.interpolate import CubicSpline
 
-    found = np.empty((len(at), values.shape[1]))
-    found[:, :smooth] = CubicSpline(time, values[:, :smooth])(at)
+    result = np.empty((len(at), values.shape[1]))
+    result[:, :smooth] = CubicSpline(time, values[:, :smooth])(at)
     for k in range(smooth, values.shape[1]):
-        found[:, k] = between(time, values[:, k], is_held(values[:, k]))(at)
-    return found
+        result[:, k] = between(time, values[:, k], is_held(values[:, k]))(at)
+    return result
