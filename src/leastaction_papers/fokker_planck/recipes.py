@@ -39,10 +39,6 @@ class ResidualLeastSquares(WithVolatility):
     reads = ("stationary_residual",)
 
     method: Literal["residual_least_squares"] = "residual_least_squares"
-    minimiser: Literal["closed_form", "nelder_mead"] = Field(
-        "closed_form",
-        description="The objective is quadratic; nelder_mead is for comparison.",
-    )
     batches: Count | None = Field(
         None, description="First batches of the record that count; null, all of them."
     )
