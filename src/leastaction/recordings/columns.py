@@ -184,11 +184,7 @@ def columns_of(
 
     Those of sensors are the channel `reading`, by what they measure. Of another `kind`
     than a motion, columns by section of `import` and name.
-
-    Raises
-    ------
-    ValueError
-        If a unit or a name is wrong.
+    ValueError if a unit or a name is wrong.
     """
     if kind is not None:
         sections = [key for key in (*kind.sections, *kind.keys) if settings.get(key)]
