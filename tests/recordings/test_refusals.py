@@ -111,7 +111,8 @@ unsorted | ^0,3.0000 => 0,0.0001 | |
     increases. Sort
 decimal commas | (\d)\.(\d+)$ => \1,\2 | |
     it has 4 cells; expected 3, as many as names. Repair it; with decimal commas
-one column | (?s).* => angle [deg]\n1\n2 | trajectory: null | unknown column 't'. Known: angle [deg]
+one column | (?s).* => angle [deg]\n1\n2 | trajectory: null, coordinates: {angle: deg} |
+    unknown column 't'. Known: angle [deg]
 titles above | ^run => DAQ 7\nof today\nruns | |
     unknown column 'run'; did you mean 'runs'
 units below | ^(.*theta)$ => \1\n-,s,rad | coordinates: {phi: rad} |

@@ -154,12 +154,12 @@ def _wide(part: Mapping) -> dict:
     return {"length": length, **part, "files": frames, "coordinates": pattern}
 
 
-def _held_out(samples: Samples, wanted) -> tuple[Samples, Samples]:
+def _held_out(samples: Samples, names) -> tuple[Samples, Samples]:
     """What is learned from, and what only the prediction sees."""
     labels = list(samples.labels)
     every = range(len(labels))
-    if wanted is not None:
-        held = np.flatnonzero(held_out_by_name(labels, wanted, "the table"))
+    if names is not None:
+        held = np.flatnonzero(held_out_by_name(labels, names, "the table"))
         if not len(held):
             shown = ", ".join(labels)
             reject("held out", "the table", what="no trajectory", labels=shown)

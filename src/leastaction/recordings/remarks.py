@@ -24,7 +24,7 @@ from leastaction.recordings.inputs import (
     OFFSET,
     TIME_CONSTANT,
     UNKNOWN,
-    said_of_inputs,
+    stated_of_inputs,
 )
 
 # A misfit, over that of the sensor, that only a missing term explains.
@@ -188,7 +188,7 @@ def _names(model: xr.Dataset) -> list[str]:
 
 def remarks(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
     """What else the law says of the data."""
-    said = _inputs(model, said_of_inputs(observations))
+    said = _inputs(model, stated_of_inputs(observations))
     corrections = json.loads(str(model["corrections"].values[0]))
     if corrections:
         terms = [
