@@ -15,11 +15,7 @@ import numpy as np
 
 from leastaction.ensembles.innovation_tests import ljung_box
 from leastaction.likelihood.augmented_kalman_filter import Innovations
-from leastaction.likelihood.term_selection import (
-    Quadratic,
-    Solution,
-    correlation_length,
-)
+from leastaction.likelihood.term_selection import Quadratic, Solution
 
 # Lags of Ljung and Box's test, and p-value below which innovations are not white: their
 # mean statistic of a lag is then above three, of white ones it is 1 ± .32.
@@ -55,7 +51,7 @@ def spread(found: Innovations) -> Spread:
     scores = -found.moment[:, 0, 1:]
     scores = scores - scores.mean(axis=0)
     length = found.count / len(scores)
-    joined = min(1 + int(correlation_length(found) / length), len(scores) // 4)
+    joined = min(1 + int(found.correlation_length / length), len(scores) // 4)
     sums = np.apply_along_axis(np.convolve, 0, scores, np.ones(joined))
     count = len(scores) // joined
     rows = np.sqrt(count / (count - 1) / joined) * sums @ (root.T @ root)

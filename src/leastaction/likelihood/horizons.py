@@ -11,7 +11,8 @@ with a coefficient that is the same at both: a sensor or a converter that is off
 a sample moves no run, and a loss that is small beside a ripple decides how a swing
 decays. Coefficients are those of the short horizon, which is the efficient one where
 what is missed does not depend on the motion; half of what the long one differs by
-beyond chance is in their intervals.
+beyond chance is in their intervals. Of what is real and no part of the law, predictions
+use what the extended BIC accepts over whole runs, too.
 """
 
 from collections.abc import Sequence
@@ -29,7 +30,6 @@ from leastaction.likelihood.term_selection import (
     Solution,
     biasing,
     corrections,
-    correlation_length,
     select,
 )
 
@@ -74,6 +74,7 @@ class Horizons:
     near: Fit  # with process noise
     far: Fit | None  # without; None where nothing follows the motion
     corrections: tuple[int, ...] = ()  # candidates that are real and no part of the law
+    lasting: tuple[int, ...] = ()  # those that are real over whole runs, too
 
     @property
     def deviation(self) -> np.ndarray:
@@ -156,7 +157,8 @@ def both_horizons(candidates: Candidates, near: Law) -> Horizons:
         law = replace(far, fit=short, quadratic=of_every(candidates, short))
         law = replace(law, solution=law.quadratic.solve(far.solution.support))
     absent = [k for k in np.flatnonzero(wide.c) if k not in far.solution.support]
-    return Horizons(law, law.fit, far.fit, tuple(absent))
+    lasting = set(corrections(far.quadratic, far.solution)) & set(absent)
+    return Horizons(law, law.fit, far.fit, tuple(absent), tuple(sorted(lasting)))
 
 
 def with_terms(candidates: Candidates, law: Law, added: Sequence[int]) -> Law:
@@ -198,7 +200,7 @@ def without_process_noise(near: Fit) -> Fit | None:
     size = np.nanstd(found.motion.y, axis=0)
     if (found.levels.sensor > LARGEST_MISFIT_OF_RUNS * size).any():
         return None
-    independent = found.innovations.count / correlation_length(found.innovations)
+    independent = found.innovations.count / found.innovations.correlation_length
     unknowns = len(found.active) + 2 * found.motion.dof * len(found.motion.parts)
     return found if independent > unknowns else None
 

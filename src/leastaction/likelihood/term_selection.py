@@ -70,7 +70,7 @@ class Quadratic:
         b = g + G @ c
         square = found.moment[:, 0, 0].sum() + 2 * b @ c - c @ G @ c
         about = float(square), found.sensor_share, found.count
-        return cls(candidates, G, b, c, *about, correlation_length(found))
+        return cls(candidates, G, b, c, *about, found.correlation_length)
 
     @property
     def penalty(self) -> float:
@@ -264,24 +264,6 @@ def corrections(quadratic: Quadratic, law: Solution) -> tuple[int, ...]:
     stay = replace(known, stays=law.support, positive=positive)
     found = _search(replace(quadratic, candidates=stay), law, 0.0)
     return tuple(k for k in found.support if k not in law.support)
-
-
-def correlation_length(found: Innovations) -> float:
-    """1 + 2 Σ ρ_k over the lags up to the first that is not positive; at least one.
-
-    Of the sensor whose innovations are correlated longest (Geyer, Stat. Sci. 7 (1992)
-    473).
-    """
-    longest = 1.0
-    for z in found.standardised():
-        power = np.abs(np.fft.rfft(z, 2 * len(z))) ** 2
-        covariance = np.fft.irfft(power)[: len(z)]
-        if not covariance[0] > 0:
-            continue
-        rho = covariance / covariance[0]
-        last = int(np.argmax(rho <= 0)) or len(z)
-        longest = max(longest, float(1 + 2 * rho[1:last].sum()))
-    return longest
 
 
 def parts(touched: Iterable[int]) -> list[int]:

@@ -146,11 +146,11 @@ def _missed(model: xr.Dataset) -> list[str]:
     unexplained = missed > _most_certain(model) or remembers or is_tone
     unexplained = unexplained and ratio > LARGEST_FREE_RUN_RATIO
     if missed > LARGEST_MISSED_FORCE or unexplained:
-        beyond = ""
-        if ratio > 1:
-            beyond = (
-                f", and over whole runs {ratio:.2g} times what its sensors' noise is"
-            )
+        beyond = f", and over whole runs {ratio:.2g} times what its sensors' noise is"
+        if np.isinf(ratio):
+            beyond = ", and without that force no whole run follows from it"
+        elif ratio <= 1:
+            beyond = ""
         if is_tone:
             beyond += f": a tone of {frequency:.4g} Hz, which no column records"
         texts.append(f"the law misses {percent_text(missed)} of the force{beyond}")
@@ -193,12 +193,14 @@ def remarks(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
     if corrections:
         terms = [
             f"{term} {' ± '.join(rounded(value, student(model) * error))}"
-            for term, (value, error) in corrections.items()
+            for term, (value, error, _) in corrections.items()
         ]
+        lasting = [term for term, (*_, lasts) in corrections.items() if lasts]
         said.append(
             f"corrections beside the law: {listed(terms)} improve the fit beyond "
             "chance, by less than a fifth of what the law misses; they are not read as "
-            "the law"
+            "the law. Predictions of the next sample have them, free runs "
+            f"{listed(lasting) if lasting else 'none'}, which whole runs confirm"
         )
     return [*said, *_zero_offset(model), *_negative_damping(model)]
 
