@@ -33,8 +33,6 @@ from leastaction.likelihood.term_selection import (
     select,
 )
 
-# Rounds of selection and refit; two or three are usual.
-MOST_ROUNDS = 8
 # Misfit of whole runs, over the standard deviation of the motion, beyond which they are
 # another motion: a Duffing oscillator on its other branch misses .4, laws of swings and
 # stages .0004 to .02.
@@ -109,7 +107,6 @@ def selected(
     A fit without process noise has that of the sensors beside it, `noise`: missed is
     what they do not explain.
     """
-    fixed_process = noise is not None
     seen: set = set()
     while True:
         quadratic = of_every(candidates, found)
@@ -119,12 +116,11 @@ def selected(
         present = np.flatnonzero(found.c)
         law = select(quadratic, np.setdiff1d(present, candidates.barred))
         report("terms: %s", ", ".join(candidates.names[k] for k in law.support))
-        done = set(law.support) == set(present)
-        if done or law.support in seen or len(seen) >= MOST_ROUNDS:
+        if set(law.support) == set(present) or law.support in seen:
             return Law(found, quadratic, quadratic.solve(present))
         seen.add(law.support)
         start = found.motion, law.x, law.free, found.path, found.levels
-        again = fit(*start, fixed_process, rounds_of_starts=0)
+        again = fit(*start, noise is not None, rounds_of_starts=0)
         if again is None:
             return Law(found, quadratic, quadratic.solve(present))
         found = again
@@ -180,8 +176,9 @@ def of_whole_runs(candidates: Candidates, near: Law, wide: Fit, run: Fit) -> Can
     not real, and what disagrees.
     """
     apart = np.abs(wide.c - run.c) > LARGEST_DISAGREEMENT * np.abs(wide.c)
-    out = (apart | (wide.c == 0)) & ~np.isin(np.arange(len(run.c)), candidates.required)
-    unproven = {*candidates.required} - {*candidates.stays} | {*np.flatnonzero(out)}
+    joining = candidates.joining(near.solution.support)
+    out = (apart | (wide.c == 0)) & ~np.isin(np.arange(len(run.c)), [*joining])
+    unproven = joining - {*candidates.stays} | {*np.flatnonzero(out)}
     stays = tuple(set(near.solution.support) - unproven)
     return replace(candidates, stays=stays, barred=tuple(np.flatnonzero(out)))
 

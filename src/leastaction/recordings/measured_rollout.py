@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import check
+from leastaction.core.estimate import interval_factor
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.expressions import parse
 from leastaction.core.model import IdentifiedModel
@@ -34,7 +35,6 @@ from leastaction.trajectories.variational_equations import variational_equations
 PERIODS_OF_START = 0.45
 # Windows whose residuals show what is missing in the forces, main periods.
 PERIODS_OF_RESIDUAL_WINDOW = 3.0
-CONFIDENCE = 0.95
 # Rms input, over that of all data, below which a motion is free.
 INPUT_OF_FREE_MOTION = 0.1
 # Samples per main period of what is stored; the errors are those of all samples.
@@ -110,6 +110,7 @@ class _Law:
         order = [int(np.flatnonzero(position == k)[0]) for k in chosen]
         points = model["jackknife_coefficient"].values[:, order]
         self.left = points + self.of_run - self.c
+        self.factor = interval_factor(model)
         self.noise = model["noise_level"].values
         self.process_noise = model["process_noise"].values
         self.dt = float(observations.attrs["time_step"])
@@ -160,8 +161,6 @@ class _Law:
 
     def free_run(self, part: slice, start: float):
         """Predicted path and half the width of its 95 % band."""
-        from scipy.stats import t
-
         positions = self._positions(part)
         rows = min(max(round(start / self.dt), 8), len(positions.q))
         begun = self._started(positions, rows, self.of_run)
@@ -171,8 +170,7 @@ class _Law:
         count = len(self.left)
         left = np.array([self._path(positions, rows, c) for c in self.left])
         square = (count - 1) / count * ((left - left.mean(0)) ** 2).sum(0)
-        factor = t.ppf((1 + CONFIDENCE) / 2, max(count - 1, 1))
-        return path, factor * np.sqrt(square) + 2 * self.noise
+        return path, self.factor * np.sqrt(square) + 2 * self.noise
 
     def force_error(self, part: slice, window: float):
         """Missing and recorded force in windows, and time; see :func:`force_error`."""

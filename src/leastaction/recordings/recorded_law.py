@@ -25,9 +25,6 @@ HARMONIC = 3.0
 # that noise of the sensor may show as missed in them; the recorded force of a resonance
 # is a tenth of the inertial one.
 LEAST_ROWS, SHARE_OF_NOISE = 8, 0.001
-# No misfit of one row is asked to be better than this fraction of the amplitude: a law
-# of a real mechanism with ten terms is not.
-TOLERATED_MISFIT = 0.003
 MOST_ALTERNATIVES = 8
 DESCRIBED = variables(
     """
@@ -38,7 +35,6 @@ DESCRIBED = variables(
         period [s] main period
         sliding_width [(units of q)/s] velocity where friction turns
         stepwise [1] whether inputs are held from row to row, though none repeats
-        misfit [1] rms misfit of one row, in 0.3 % of the amplitude and the noise
         criterion_value [1] extended BIC, up to a constant
         converged [1] whether a further step would be a fraction of every error bar
         equivalent_models [1] models that fit alike, as JSON
@@ -53,11 +49,11 @@ error, and whether predictions have them, as JSON
         jackknife_coefficient [mixed] points around the law with its covariance
     column_fitted:
         column_position [1] position among all candidates
+        horizon_difference [mixed] half of what fits with and without process noise \
+differ by, beyond chance
     horizon column_fitted:
         prediction_coefficient [mixed] coefficients with the corrections that are real \
 within a sample, then with those that whole runs confirm
-        horizon_difference [mixed] half of what fits with and without process noise \
-differ by, beyond chance
     dof:
         input_lag [s] time after its record at which an input acts
         input_lag_std [s] standard error of that time, NaN if given
@@ -167,14 +163,11 @@ def _values(found, noise, equations, gain):
     amplitude = np.array([oscillation(motion.y[p], turn) for p in motion.parts])
     near, far = found.horizons.near.levels, found.horizons.far
     run = np.inf if far is None else far.levels.sensor
-    one_step = np.sqrt(np.nanmean(np.square(law.fit.innovations.e), axis=0))
-    allowed = np.hypot(TOLERATED_MISFIT * amplitude.max(axis=0), near.sensor)
     numbers = {
         "blocks": noise.stretches or law.fit.innovations.count,
         "stretches": noise.stretches,
         "whiteness_p_value": noise.whiteness,
         "force_window": window,
-        "misfit": float(np.sqrt(np.mean((one_step / allowed) ** 2))),
         "period": problem.period,
         "sliding_width": law.fit.motion.equations.width,
         "stepwise": int(problem.driven and problem.inputs.stepwise),
