@@ -4,7 +4,7 @@ A law without a damper is a stronger claim than one with a small damper.
 """
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import sympy as sp
@@ -36,10 +36,10 @@ def dampers(library: Library) -> list[Damper]:
     >>> terms = {"reference": "adot**2/2", "lagrangian": [{"terms": springs}]}
     >>> losses = ["adot**2", "bdot**2", "(bdot - adot)**2", "adot**4"]
     >>> terms["dissipation"] = [{"terms": losses}]
-    >>> found = dampers(Library.from_config(terms, ["a", "b"]))
-    >>> [(each.column, sorted(each.springs)) for each in found]
+    >>> known = dampers(Library.from_config(terms, ["a", "b"]))
+    >>> [(each.column, sorted(each.springs)) for each in known]
     [(4, [2]), (5, []), (6, [3])]
-    >>> staying(found, [2, 3]), staying(found, [2])
+    >>> staying(known, [2, 3]), staying(known, [2])
     ([4, 6], [4, 5])
     """
     n, count = len(library.coordinates), len(library.terms)
@@ -47,29 +47,29 @@ def dampers(library: Library) -> list[Damper]:
     q, v = state[:n], state[n:]
     springs: dict[frozenset, set[int]] = {}
     for i, term in enumerate(library.terms):
-        own = frozenset(a for a in range(n) if term.has(q[a]))
-        if own and not term.has(*v):
-            for pair in itertools.combinations(sorted(own), 2):
+        coordinates = frozenset(a for a in range(n) if term.has(q[a]))
+        if coordinates and not term.has(*v):
+            for pair in itertools.combinations(sorted(coordinates), 2):
                 if term.diff(q[pair[0]], q[pair[1]]) != 0:
                     springs.setdefault(frozenset(pair), set()).add(i)
-            if len(own) == 1:
-                springs.setdefault(own, set()).add(i)
-    found = []
+            if len(coordinates) == 1:
+                springs.setdefault(coordinates, set()).add(i)
+    result = []
     for j, loss in enumerate(library.dissipation):
-        own = frozenset(a for a in range(n) if loss.has(v[a]))
+        coordinates = frozenset(a for a in range(n) if loss.has(v[a]))
         curved = sp.hessian(loss, v).free_symbols or loss.has(*q, sp.Abs)
-        if 0 < len(own) < 3 and not curved:
-            found.append(Damper(count + j, own, frozenset(springs.get(own, ()))))
-    return found
+        if 0 < len(coordinates) < 3 and not curved:
+            beside = frozenset(springs.get(coordinates, ()))
+            result.append(Damper(count + j, coordinates, beside))
+    return result
 
 
-def staying(known: Sequence[Damper], support: Iterable[int]) -> list[int]:
+def staying(known: Sequence[Damper], support: Sequence[int]) -> list[int]:
     """Columns of the dampers that a law with a support has for certain.
 
     Those beside a spring of the law, and of a coordinate that then has none its own.
     """
-    held = {*support}
-    beside = [each for each in known if each.springs & held]
+    beside = [each for each in known if not each.springs.isdisjoint(support)]
     damped = {a for each in beside for a in each.coordinates}
     alone = [d for d in known if len(d.coordinates) == 1 and not d.coordinates & damped]
     return sorted(each.column for each in (*beside, *alone))

@@ -47,7 +47,7 @@ class Candidates:
     barred: Sequence[int] = ()  # what the search does not add
     dampers: Sequence[Damper] = ()
 
-    def joining(self, support: Iterable[int]) -> set[int]:
+    def joining(self, support: Sequence[int]) -> set[int]:
         """What a law with a support has for certain."""
         return {*self.required, *staying(self.dampers, support)}
 

@@ -100,13 +100,13 @@ class _Law:
         names = [str(n) for n in model["dof"].values]
         kinds = ("", "dissipation_")
         texts = [model[f"{kind}term"].values for kind in kinds]
-        own = [model[f"{kind}coefficient_estimate"].values for kind in kinds]
-        own, corrected = np.concatenate(own), np.zeros((2, sum(map(len, own))))
+        law = [model[f"{kind}coefficient_estimate"].values for kind in kinds]
+        law, corrected = np.concatenate(law), np.zeros((2, sum(map(len, law))))
         position = model["column_position"].values.astype(int)
         corrected[:, position] = model["prediction_coefficient"].values
-        chosen = np.flatnonzero((own != 0) | (corrected != 0).any(axis=0))
+        chosen = np.flatnonzero((law != 0) | (corrected != 0).any(axis=0))
         # Of the law, of predictions of one sample, and of runs.
-        self.c, (self.of_sample, self.of_run) = own[chosen], corrected[:, chosen]
+        self.c, (self.of_sample, self.of_run) = law[chosen], corrected[:, chosen]
         order = [int(np.flatnonzero(position == k)[0]) for k in chosen]
         points = model["jackknife_coefficient"].values[:, order]
         self.left = points + self.of_run - self.c
@@ -146,8 +146,7 @@ class _Law:
         sigma = np.maximum(self.noise, 1e-4 * np.maximum(np.ptp(q, axis=0) / 2, 1e-12))
         if self.inputs is not None:
             force = self.inputs.nodes(np.arange(part.start, part.stop), 1)
-        samples = q, len(q), self.dt, sigma
-        return Positions(self.equations, *samples, 1, force)
+        return Positions(self.equations, q, self.dt, sigma, 1, force)
 
     def _started(self, positions: Positions, rows: int, c) -> Segments:
         """Begin of the trajectory fitted to its first rows."""
@@ -201,7 +200,7 @@ class _Law:
     def _path(self, positions: Positions, rows: int, c) -> np.ndarray:
         begun = self._started(positions, rows, c)
         whole = Segments(begun.first, np.array([len(positions.q)]), begun.state)
-        return positions.rollout(whole, c, len(positions.q))[0]
+        return positions.rollout(whole, c, len(positions.q))[0, :, : positions.dof]
 
     def residual(self, part: slice, window: float) -> np.ndarray:
         """Measured less fitted over windows with states of their own."""
@@ -210,6 +209,7 @@ class _Law:
         positions = enough_steps(positions, windows, self.c, 0.05)
         windows, _ = fit_states(positions, windows, self.c, 30)
         paths = positions.rollout(windows, self.c, int(windows.length.max()))
+        paths = paths[:, :, : positions.dof]
         fitted = [path[:n] for path, n in zip(paths, windows.length, strict=True)]
         return positions.q - np.concatenate(fitted)
 
@@ -292,8 +292,8 @@ def force_error(
     middle = positions.dt * (segments.first + segments.length / 2)
 
     def missing(changed: Positions) -> np.ndarray:
-        h, g, _, _ = normal_equations(changed, segments, c, constants)
-        _, schur, right = eliminated(h, g, own)
+        h, g, _ = normal_equations(changed, segments, c, constants)
+        schur, right = eliminated(h, g, own)
         return np.linalg.solve(schur, right[..., None])[..., 0]
 
     def louder(steps: int) -> np.ndarray:

@@ -202,10 +202,10 @@ def _beside(problem, law, added, gain: float) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients of a law and of terms `added`, and their standard errors."""
     if not len(added):
         return gain * problem.to_reference(law.c) * law.c, np.zeros_like(law.c)
-    found = law.quadratic.solve({*law.solution.support, *added})
-    scale, error = gain * problem.to_reference(found.x), np.zeros_like(law.c)
-    error[found.free] = np.sqrt(np.diag(found.inverse))
-    return scale * found.x, np.abs(scale) * error
+    corrected = law.quadratic.solve({*law.solution.support, *added})
+    scale, error = gain * problem.to_reference(corrected.x), np.zeros_like(law.c)
+    error[corrected.free] = np.sqrt(np.diag(corrected.inverse))
+    return scale * corrected.x, np.abs(scale) * error
 
 
 def of_inputs(problem, dynamics) -> dict:
