@@ -16,9 +16,10 @@ import xarray as xr
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.symmetries import Symmetry, polynomials, symmetries_of
 from leastaction.snapshots import backward_error_numerical as backward
-from leastaction.snapshots.bases import Basis, basis_of
+from leastaction.snapshots.bases import Basis
 from leastaction.snapshots.contracts import BASIS
 from leastaction.snapshots.discrete_lagrangian import discrete_momenta
+from leastaction.snapshots.turned_features import basis_of
 from leastaction.snapshots.variational_integrator import (
     Rollout,
     VariationalIntegrator,

@@ -17,8 +17,8 @@ from leastaction.core.families import implementation
 from leastaction.core.method import step
 from leastaction.core.noise_sweep import over_models
 from leastaction.core.periodic_line import spectral_derivatives
-from leastaction.snapshots.field_models import central
 from leastaction_papers.shadow_integration.contracts import CONTRACTS
+from leastaction_papers.shadow_integration.field_law import central
 
 # Steps at both ends of a motion whose mean energies are compared.
 STEPS_OF_ENERGY = 50
