@@ -19,7 +19,8 @@ from leastaction.core.library import Library
 from leastaction.core.simulation import generator, step_count
 from leastaction.core.system import System, is_singular
 from leastaction.ensembles.strong_taylor import fill_paths, integrator, white_noise
-from leastaction_papers.rollout import Rollout, compares, comparison
+from leastaction_papers.rollout import Rollout, compares
+from leastaction_papers.stochastic_lagrangian.comparison import comparison
 
 log = logging.getLogger(__name__)
 
