@@ -438,12 +438,10 @@ class IdentifiedModel:
         """
         import pandas as pd
 
-        unit_of, factor, rows = self._unit_of(), self.interval_factor, []
-        for kind, name, value, error in self._sums():
-            low, high = value - factor * error, value + factor * error
-            rows.append((name, kind, value, error, low, high, unit_of(kind, name)))
-        columns = ["term", "of", "value", "std", "low", "high", "unit"]
-        return pd.DataFrame(rows, columns=columns)
+        unit_of = self._unit_of()
+        rows = [(n, kind, x, std, unit_of(kind, n)) for kind, n, x, std in self._sums()]
+        found = pd.DataFrame(rows, columns=["term", "of", "value", "std", "unit"])
+        return with_intervals(found, self.interval_factor)
 
     def _unit_of(self) -> Callable[[str, str], str]:
         """Unit of the coefficient of a term of a kind."""
@@ -533,7 +531,7 @@ class IdentifiedModel:
         factor = self.interval_factor
         lines = [f"Reservation: {self.misfit}"] if self.misfit else []
         lines.append("Terms of the Lagrangian, with 95 % intervals")
-        lines += _listed(values, errors, self.support, factor, certain=" (given)")
+        lines += _listed(values, errors, self.support, factor, certain=" (fixed)")
         if self.not_identifiable:
             return "\n".join([*lines, f"Not identifiable: {self.not_identifiable}"])
         damping = self._sum_of("dissipation_coefficient", "dissipation_term")
@@ -559,8 +557,7 @@ class IdentifiedModel:
             return "\n".join(lines)
         return "\n".join(lines) + "\n" + str(system)
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
     @property
     def misfit(self) -> str:
@@ -673,6 +670,23 @@ def rounded(value: float, width: float) -> tuple[str, str]:
         return f"{value:.6g}{mark}", "∞" if width > 0 else ""
     digits = max(0, 1 - int(np.floor(np.log10(width))))
     return f"{value:.{digits}f}{mark}", f"{width:.{digits}f}{mark}"
+
+
+def interval(value: float, width: float) -> str:
+    """A number with the half width of its interval, if there is one.
+
+    >>> interval(9.80998, 0.00102), interval(0.5, 0.0)
+    ('9.8100 ± 0.0010', '0.5')
+    """
+    return " ± ".join(filter(None, rounded(value, width)))
+
+
+def with_intervals(found: "pd.DataFrame", factor: float) -> "pd.DataFrame":
+    """A table with `low` and `high`, `factor` standard errors from each value."""
+    place, half = found.columns.get_loc("std") + 1, factor * found["std"]
+    found.insert(place, "low", found["value"] - half)
+    found.insert(place + 1, "high", found["value"] + half)
+    return found
 
 
 def acceleration_function(system: System) -> Callable:

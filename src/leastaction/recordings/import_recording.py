@@ -21,7 +21,7 @@ from leastaction.recordings.columns import (
 )
 from leastaction.recordings.contracts import CONTRACTS
 from leastaction.recordings.error import RecordingError
-from leastaction.recordings.inputs import SAID_OF_INPUTS
+from leastaction.recordings.inputs import SAID_OF_INPUTS, SHARED, UNKNOWN
 from leastaction.recordings.pivot import (
     constraints,
     derive,
@@ -294,7 +294,11 @@ def _dataset(
     series, starts, held, kept, channels, clock: Clock, texts, inputs
 ) -> xr.Dataset:
     stated = {
-        name: {key: entry[key] for key in SAID_OF_INPUTS if entry.get(key) is not None}
+        name: {
+            key: UNKNOWN if entry[key] == SHARED else entry[key]
+            for key in SAID_OF_INPUTS
+            if entry.get(key) is not None
+        }
         for name, entry in inputs.items()
     }
     count = np.array([len(q) for q in series["q"]])
