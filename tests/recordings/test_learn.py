@@ -256,9 +256,10 @@ def test_a_law_predicts_and_draws(law, tmp_path):
         assert law.plot(name).axes
     with pytest.raises(ValueError, match="unknown figure 'phase'"):
         law.plot("phase")
-    assert law.to_markdown() == str(law) == repr(law)
+    assert law.to_markdown() == str(law)
+    assert repr(law) == f"Law {law.title}: found\n{law.terms}"
     assert r"x^{2}" in law._repr_markdown_() and r"\pm" in law._repr_markdown_()
-    assert str(law).startswith("**Found.**")
+    assert str(law).startswith("**Law found.**")
 
 
 def test_coefficients_have_units(law):
@@ -303,8 +304,8 @@ def test_inertia_alone_is_no_law(law):
 
 def test_a_law_tells_what_it_was_learned_from(law):
     text = law.to_markdown()
-    assert "learned from: 4 trajectories, 6000 samples, 120 s" in text
-    assert "held out for the prediction: 1 trajectory, 1500 samples, 30 s" in text
+    assert "training data: 4 trajectories, 6000 samples, 120 s" in text
+    assert "held-out data: 1 trajectory, 1500 samples, 30 s" in text
     assert "s of computing" in text
 
 

@@ -272,7 +272,11 @@ DESCRIPTIONS = {
     ),
     "gain without a scale": (
         rig(inputs={"theta": {"column": "theta2", "unit": "V", "gain": "unknown"}}),
-        ["inputs.theta.gain", "nothing gives the law its scale", "library: {reference"],
+        [
+            "inputs.theta.gain",
+            "nothing sets the scale of the law",
+            "library: {reference",
+        ],
     ),
     "lag that is no number": (
         rig(inputs={"theta": {"column": "theta2", "unit": "N m", "lag": "late"}}),

@@ -306,7 +306,7 @@ class Search:
             scores = self.likelihood.scores(fit, absent) ** 2
             best = int(np.argmax(scores))
             told = f"the best absent candidate, {self.names[absent[best]]}, has a score"
-            asked = f"{self.penalty:.1f} are asked for"
+            asked = f"the threshold is {self.penalty:.1f}"
             if scores[best] <= self.penalty:
                 swapped = self.swapped(fit, absent)
                 if swapped is None:

@@ -142,8 +142,13 @@ class LawPage:
         if what not in self.figures:
             raise ValueError(unknown("figure", what, self.figures))
         rollouts = {} if self.rollout is None else {MAIN: self.rollout}
-        panel = Panel(self.title, {"title": self.title}, {MAIN: self.model}, rollouts)
+        panel = Panel(self.title, {"title": self.title}, {MAIN: self._drawn}, rollouts)
         return draw(what, [panel], {})
+
+    @property
+    def _drawn(self) -> xr.Dataset:
+        """Model for the figures."""
+        return self.model
 
     def to_markdown(self) -> str:
         """The law with intervals, what it predicts, equivalents and warnings."""
@@ -316,6 +321,17 @@ class Law(LawPage, IdentifiedModel):
         )
         return tuple(name for name, unit in units if str(unit))
 
+    @property
+    def _drawn(self) -> xr.Dataset:
+        """Model with the units of the user, of channels that are coordinates."""
+        if self.rollout is not None:
+            return self.model
+        names, *about = shown_units(self.observations)
+        known = dict(zip(names, zip(*about, strict=True), strict=True))
+        pairs = [known.get(str(c), ("SI", 1.0)) for c in self.dataset["channel"].values]
+        units, factors = (("channel", list(x)) for x in zip(*pairs, strict=True))
+        return self.model.assign_coords(channel_unit=units, channel_factor=factors)
+
     def _unit_of(self):
         return coefficient_units(self, self.observations)
 
@@ -478,7 +494,7 @@ class Law(LawPage, IdentifiedModel):
             scale = _scale_note(self.observations, self, random)
             return [
                 *lines,
-                f"Sensor noise (standard deviation): {sensor_noise(self.dataset)}. "
+                f"Sensor noise (std, SI units): {sensor_noise(self.dataset)}. "
                 f"{random_force(self.dataset)}`Wdot` is white noise of unit intensity. "
                 f"{scale} The search for terms ended "
                 f"because {self.dataset['search_stop'].item()}.",

@@ -101,7 +101,7 @@ def reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
     """Why a law is not simply found."""
     texts = _missed(model)
     if not int(model["converged"].values[0]):
-        texts.append("the fit did not settle to the last digit; error bars are rough")
+        texts.append("the fit did not converge fully; intervals are approximate")
     misfit = float(model["misfit"].values[0])
     missed = force_errors(rollout)
     if (missed > LARGEST_FORCE_ERROR).any():
@@ -148,9 +148,7 @@ def _missed(model: xr.Dataset) -> list[str]:
     if missed > LARGEST_MISSED_FORCE or unexplained:
         beyond = ""
         if ratio > 1:
-            beyond = (
-                f", and over whole runs {ratio:.2g} times what its sensors' noise is"
-            )
+            beyond = f", and free runs err by {ratio:.2g} times the sensor noise"
         if is_tone:
             beyond += f": a tone of {frequency:.4g} Hz, which no column records"
         texts.append(f"the law misses {percent_text(missed)} of the force{beyond}")
@@ -197,7 +195,7 @@ def remarks(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
         ]
         said.append(
             f"corrections beside the law: {listed(terms)} improve the fit beyond "
-            "chance, by less than a fifth of what the law misses; they are not read as "
+            "chance, by less than a fifth of what the law misses; they are not part of "
             "the law"
         )
     return [*said, *_zero_offset(model), *_negative_damping(model)]
@@ -355,8 +353,8 @@ def doubts(model: xr.Dataset) -> list[str]:
     lost = str(model["identifiability"].item())
     if lost:
         texts.append(
-            "not identifiable: relative changes that the data do not tell from none "
-            f"are {lost}"
+            "not identifiable: these relative changes together have no effect on the "
+            f"data: {lost}"
         )
     if not int(model["converged"]):
         texts.append(
@@ -372,8 +370,8 @@ def doubts(model: xr.Dataset) -> list[str]:
     elif float(model["undecided_p_value"]) < LEAST_P_OF_ABSENT_TERM:
         texts.append(
             f"undecided: {model['undecided_term'].item()} may be missing (p = "
-            f"{float(model['undecided_p_value']):.1g}), but its score is not the "
-            f"{penalty:.0f} that are asked for; record longer"
+            f"{float(model['undecided_p_value']):.1g}), but its score is below the "
+            f"threshold of {penalty:.0f}; record longer"
         )
     rivals = str(model["alternatives"].item())
     if rivals:
