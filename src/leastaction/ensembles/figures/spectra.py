@@ -64,7 +64,6 @@ def spectra(panels: Sequence[Panel], settings: Mapping) -> Figure:
         axes = grid[k, 0]
         power = density[:, k, k].real / factors[k] ** 2
         axes.loglog(f, power, linewidth=0.8, **_red(settings), **line)
-        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_ylabel(f"density of {name} ({units[k]}²/Hz)")
         noise = noise_density(model, dt)[k] / factors[k] ** 2
         axes.axhline(noise, color="0.5", linestyle=":", linewidth=0.9)
@@ -130,6 +129,7 @@ def _predicted(axes: Axes, linear: Linear, model, k: int, f, dt, settings) -> No
     if len(frequency):
         low, high = LOWEST * frequency[0], HIGHEST * frequency[-1]
         axes.set_xlim(max(f[0], low), min(f[-1], high))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _windowed(density: np.ndarray, dt: float, size: int) -> np.ndarray:

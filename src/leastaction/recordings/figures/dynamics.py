@@ -68,7 +68,7 @@ def _forces(axes, rollout: xr.Dataset, a: int, recorded: dict, missed: dict) -> 
     mine = rollout.isel(replicate=0, window=rollout["window_trajectory"].values == 0)
     mine = mine.sortby("window_time")
     time = mine["window_time"].values
-    if np.isfinite(rollout["force_error"].values[0, a]):
+    if "force_error" in rollout and np.isfinite(rollout["force_error"].values[0, a]):
         axes.plot(time, mine["force_recorded"].values[:, a], **recorded)
     axes.plot(time, mine["force_missed"].values[:, a], **missed)
     axes.axhline(0, color="black", linewidth=0.5)
