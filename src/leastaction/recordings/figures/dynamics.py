@@ -34,7 +34,7 @@ def dynamics(panels: Sequence[Panel], settings: Mapping) -> Figure:
     grey = {"color": "0.55", "linewidth": 1.0}
     fitted = one["q_measured"].values - one["residual"].values
     paths = [(fitted, red), (one["q_estimate"].values, blue)]
-    velocity = [np.gradient(q, time, axis=0) for q, _ in paths]
+    velocity = [np.gradient(q, time, axis=0, edge_order=2) for q, _ in paths]
     for a, (left, middle, right) in enumerate(grid):
         _forces(left, rollout, a, grey, red)
         left.set_ylabel(f"force of {names[a]} ({rollout['force_unit'].values[a]})")
