@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from recorded import ROOT, completed
+from scipy.integrate import solve_ivp
 
 import leastaction as la
 from leastaction.core.files import load
@@ -560,3 +561,37 @@ def test_the_package_needs_no_snakemake_and_starts_light():
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""  # no bar where there is no terminal
+
+
+def test_two_motors_with_one_unknown_gain():
+    """Two carts on springs, currents in A, 2.5 N/A; one mass is known."""
+    time = np.arange(0, 10, 0.01)
+    one, two = (
+        lambda t: np.sin(np.pi * t) + 0.7 * np.sin(7 * t),
+        lambda t: 0.8 * np.cos(4.4 * t) + 0.6 * np.sin(10 * t),
+    )
+
+    def rate(t, state):
+        x, y, v, w = state
+        pull = 15 * (x - y)
+        return v, w, 2.5 * one(t) - 20 * x - pull, (2.5 * two(t) + pull - 10 * y) / 0.7
+
+    motion = solve_ivp(rate, (0, 10), [0] * 4, "DOP853", time, rtol=1e-9).y[:2]
+    motion += 1e-4 * np.random.default_rng(5).standard_normal(motion.shape)
+    motor = {"unit": "A", "gain": "shared"}
+    law = la.learn(
+        {"x": motion[0], "y": motion[1], "i": one(time), "j": two(time)},
+        time=time,
+        coordinates={"x": "m", "y": "m"},
+        inputs={"x": motor | {"column": "i"}, "y": motor | {"column": "j"}},
+        library={
+            "reference": "0.5*xdot**2",
+            "lagrangian": ["xdot**2", "ydot**2", "x**2", "y**2", "(x - y)**2", "x**4"],
+            "dissipation": ["xdot**2", "ydot**2"],
+        },
+        progress=False,
+    )
+    terms = law.terms.set_index(["of", "term"])
+    for term, value in {"ydot**2": 0.35, "x**2": -10, "(x - y)**2": -7.5}.items():
+        assert terms.low["L", term] < value < terms.high["L", term], term
+    assert "the input of y is 2.5" in "".join(law.warnings)
