@@ -342,10 +342,7 @@ def test_a_small_force_that_is_missed_is_said_on_the_first_line(late):
         ):
             assert rows.loc[(term, of), "low"] < true < rows.loc[(term, of), "high"]
     else:
-<<<<<<< HEAD
         assert first == "**Law found.**"
-=======
-        assert first == "**Found.**"
 
 
 def test_friction_of_another_form_is_not_simply_found():
@@ -366,6 +363,5 @@ def test_friction_of_another_form_is_not_simply_found():
         x += step / fine * v
     noise = 1e-4 * rng.standard_normal(len(path[::fine]))
     found = learned(time[::fine], path[::fine] + noise, force[::fine])
-    said = "**Found, with reservations: the law misses 0."
+    said = "**Law found, with reservations: the law misses 0."
     assert str(found).startswith(said) and "whole run" in found.reservations[0]
->>>>>>> main

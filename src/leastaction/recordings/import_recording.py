@@ -19,11 +19,7 @@ from leastaction.recordings.columns import (
     remarks_of_units,
 )
 from leastaction.recordings.contracts import CONTRACTS
-<<<<<<< HEAD
-from leastaction.recordings.inputs import SAID_OF_INPUTS, SHARED, UNKNOWN
-=======
-from leastaction.recordings.inputs import STATED_OF_INPUTS
->>>>>>> main
+from leastaction.recordings.inputs import SHARED, STATED_OF_INPUTS, UNKNOWN
 from leastaction.recordings.pivot import (
     constraints,
     derive,
@@ -289,13 +285,9 @@ def _dataset(
 ) -> xr.Dataset:
     stated = {
         name: {
-<<<<<<< HEAD
             key: UNKNOWN if entry[key] == SHARED else entry[key]
-            for key in SAID_OF_INPUTS
+            for key in STATED_OF_INPUTS
             if entry.get(key) is not None
-=======
-            key: entry[key] for key in STATED_OF_INPUTS if entry.get(key) is not None
->>>>>>> main
         }
         for name, entry in inputs.items()
     }

@@ -91,12 +91,7 @@ def reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
     """Why a law is not simply found."""
     texts = _missed(model)
     if not int(model["converged"].values[0]):
-<<<<<<< HEAD
         texts.append("the fit did not converge fully; intervals are approximate")
-    misfit = float(model["misfit"].values[0])
-=======
-        texts.append("the fit did not settle to the last digit; error bars are rough")
->>>>>>> main
     missed = force_errors(rollout)
     if (missed > LARGEST_TRUSTED_ERROR).any():
         texts.append(
@@ -130,20 +125,11 @@ def _missed(model: xr.Dataset) -> list[str]:
     frequency = float(model["missed_tone"].values[0])
     remembers = float(model["memory_ratio"].values[0]) > 1
     is_tone = np.isfinite(frequency)
-<<<<<<< HEAD
-    unexplained = missed > _most_certain(model) or remembers or is_tone
-    unexplained = unexplained and ratio > LARGEST_FREE_RUN_RATIO
-    if missed > LARGEST_MISSED_FORCE or unexplained:
-        beyond = ""
-        if ratio > 1:
-            beyond = f", and free runs err by {ratio:.2g} times the sensor noise"
-=======
     matters = missed > _most_certain(model) or remembers or is_tone
     if matters and ratio > LARGEST_FREE_RUN_RATIO:
-        beyond = f", and over whole runs {ratio:.2g} times what its sensors' noise is"
+        beyond = f", and whole runs err by {ratio:.2g} times the sensor noise"
         if np.isinf(ratio):
             beyond = ", and without that force no whole run follows from it"
->>>>>>> main
         if is_tone:
             beyond += f": a tone of {frequency:.4g} Hz, which no column records"
         texts.append(f"the law misses {percent_text(missed)} of the force{beyond}")
@@ -203,14 +189,9 @@ def remarks(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
         lasting = [term for term, (*_, lasts) in corrections.items() if lasts]
         said.append(
             f"corrections beside the law: {listed(terms)} improve the fit beyond "
-<<<<<<< HEAD
             "chance, by less than a fifth of what the law misses; they are not part of "
-            "the law"
-=======
-            "chance, by less than a fifth of what the law misses; they are not read as "
             "the law. Predictions of the next sample have them, free runs "
             f"{listed(lasting) if lasting else 'none'}, which whole runs confirm"
->>>>>>> main
         )
     return [*said, *_zero_offset(model), *_negative_damping(model)]
 
