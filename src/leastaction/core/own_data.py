@@ -232,10 +232,10 @@ def free_run(
             break
         rows = slope.reshape(len(start), -1).T
         trial = start + np.linalg.lstsq(rows, left.ravel(), rcond=1e-10)[0]
-        there = run(trial[None], begin)[0]
-        if not (((there - measured[:begin]) / noise) ** 2).sum() < (left**2).sum():
+        attempt = run(trial[None], begin)[0]
+        if not (((attempt - measured[:begin]) / noise) ** 2).sum() < (left**2).sum():
             break
-        start, best = trial, there
+        start, best = trial, attempt
     path = run(start[None], len(measured))[0]
     slope = np.nan_to_num(slopes(start, path), nan=0.0, posinf=0.0, neginf=0.0)
     rows = slope[:, :begin].reshape(len(start), -1)
@@ -272,10 +272,10 @@ def missed(names, units, runs: Prediction, noise, expected, begin: int) -> dict:
     }
 
 
-def judged(told: Mapping) -> tuple[list[str], list[str]]:
-    """Why what :func:`missed` tells of held-out runs denies a law; reservations."""
+def judged(misses: Mapping) -> tuple[list[str], list[str]]:
+    """Why what :func:`missed` says of held-out runs denies a law; reservations."""
     refusals, reservations = [], []
-    for one in told["channels"]:
+    for one in misses["channels"]:
         rest = np.sqrt(max(one["error"] ** 2 - one["noise"] ** 2, 0.0))
         what = f"rollouts of what was held out miss {one['name']}"
         if one["error"] >= LOST:
@@ -292,15 +292,17 @@ def judged(told: Mapping) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(refusals)), reservations
 
 
-def predicted(told: Mapping) -> list[str]:
+def predicted(misses: Mapping) -> list[str]:
     """Errors of held-out runs, as a table in Markdown."""
-    begin = f", begun by their first {told['begin']} samples" if told["begin"] else ""
+    begin = (
+        f", begun by their first {misses['begin']} samples" if misses["begin"] else ""
+    )
     lines = [
         f"Rollouts of what was held out{begin}:",
         "| channel | rms error | of its motion | over its noise | χ²/dof |",
         "|---|---|---|---|---|",
     ]
-    for one in told["channels"]:
+    for one in misses["channels"]:
         error, unit = one["error"], "" if one["unit"] == "1" else f" {one['unit']}"
         cells = ["lost", "", "", ""]
         if error < LOST:

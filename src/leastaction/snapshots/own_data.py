@@ -146,8 +146,8 @@ class Field(Kind):
                 return np.full((len(starts), count, nodes), np.nan)
             return found.rollout(first, first + change, count - 1)
 
-        given = run, basis, found.noise, found.speed_std / found.speed
-        made, expected = _prediction(held_out, observations, *given)
+        forecast = run, basis, found.noise, found.speed_std / found.speed
+        made, expected = _prediction(held_out, observations, *forecast)
         if held_out.attrs["mirror"]:
             half = slice(nodes // 2 + 1)
             expected, *arrays = (
@@ -156,20 +156,20 @@ class Field(Kind):
             )
             named = made.names[half], made.units[half]
             made = Prediction(*named, *arrays, made.labels)
-        told = missed(
+        numbers = missed(
             [str(held_out.attrs["field"])],
             made.units[:1],
             *(made, found.noise, expected, _begin(held_out)),
         )
-        return replace(made, numbers=told)
+        return replace(made, numbers=numbers)
 
     def findings(self, model, observations, rollout) -> Findings:
         """Speed of waves and damping; why forecasts are not to be trusted."""
-        found, told = (
+        found, numbers = (
             LearnedField.from_dataset(model),
             json.loads(rollout.attrs["numbers"]),
         )
-        refusals, reservations = judged(told)
+        refusals, reservations = judged(numbers)
         if not found.stable:
             refusals = [
                 "no stable density agrees with the snapshots: the field obeys "
@@ -208,7 +208,7 @@ class Field(Kind):
             ]
             if found.waves < found.nodes // 2
             else [],
-            predicted=predicted(told),
+            predicted=predicted(numbers),
         )
 
 
@@ -265,7 +265,7 @@ class Positions(Kind):
         """Motions of the variational integrator, from a begin that is fitted."""
         found = LearnedLagrangian.from_dataset(model)
         noise = float(model["row_error"].values[0])
-        told = _frequencies(model, observations, recipe, library)
+        numbers = _frequencies(model, observations, recipe, library)
 
         def run(starts, count):
             first, change = np.split(starts, 2, axis=1)
@@ -273,21 +273,21 @@ class Positions(Kind):
             runs = [found.through(a, b, count - 1).positions for a, b in pairs]
             return np.array(runs)
 
-        errors = np.divide(told["frequency_std"], told["frequencies"])
-        given = run, np.eye(found.basis.dof), noise, errors.min(initial=np.inf)
-        made, expected = _prediction(held_out, observations, *given)
+        errors = np.divide(numbers["frequency_std"], numbers["frequencies"])
+        forecast = run, np.eye(found.basis.dof), noise, errors.min(initial=np.inf)
+        made, expected = _prediction(held_out, observations, *forecast)
         named = made.names, made.units
-        told |= missed(*named, made, noise, expected, _begin(held_out))
-        told["rms"] = float(np.sqrt((held_out["q"].values ** 2).mean()))
-        return replace(made, numbers=told)
+        numbers |= missed(*named, made, noise, expected, _begin(held_out))
+        numbers["rms"] = float(np.sqrt((held_out["q"].values ** 2).mean()))
+        return replace(made, numbers=numbers)
 
     def findings(self, model, observations, rollout) -> Findings:
         """Natural frequencies about a rest in the data; L itself has no terms."""
         found = LearnedLagrangian.from_dataset(model)
-        told = json.loads(rollout.attrs["numbers"])
-        refusals, reservations = judged(told)
+        numbers = json.loads(rollout.attrs["numbers"])
+        refusals, reservations = judged(numbers)
         noise = float(model["row_error"].values[0])
-        pairs = zip(told["frequencies"], told["frequency_std"], strict=True)
+        pairs = zip(numbers["frequencies"], numbers["frequency_std"], strict=True)
         rows = [
             (f"frequency {k + 1}", "rest", value, error, "Hz")
             for k, (value, error) in enumerate(pairs)
@@ -296,11 +296,11 @@ class Positions(Kind):
         undecided = ["L is known up to a factor and to what has no equations of motion"]
         if not rows and not refusals:
             undecided.append("natural frequencies: there is no stable rest in the data")
-        if noise > LARGEST_NOISE * told["rms"]:
+        if noise > LARGEST_NOISE * numbers["rms"]:
             rows = [(*row[:3], np.nan, row[4]) for row in rows]
             undecided.append(
                 "how certain the frequencies are: at a noise of "
-                f"{100 * noise / told['rms']:.1g} % of the motion they are "
+                f"{100 * noise / numbers['rms']:.1g} % of the motion they are "
                 "biased by more than their scatter shows"
             )
         return Findings(
@@ -311,7 +311,7 @@ class Positions(Kind):
             scale="L has no terms to read: `law.learned` is a function, with its "
             "integrator.",
             undecided=undecided,
-            predicted=predicted(told),
+            predicted=predicted(numbers),
             notes=[f"noise of the positions: {noise:.3g} m or rad"],
         )
 
@@ -399,10 +399,12 @@ def _prediction(
             free_run(run, u, s, noise, begin) for u, s in zip(q, starts, strict=True)
         ]
 
-    measured, seen = (data["q"].values[0] for data in (held_out, observations))
-    found, seen = runs(measured), seen[:MOST_RUNS]
+    measured, learned_from = (data["q"].values[0] for data in (held_out, observations))
+    found, learned_from = runs(measured), learned_from[:MOST_RUNS]
     with np.errstate(all="ignore"):
-        errors = [p - q for (p, _), q in zip(runs(seen), seen, strict=True)]
+        errors = [
+            p - q for (p, _), q in zip(runs(learned_from), learned_from, strict=True)
+        ]
         late = np.sqrt(np.mean(np.square(errors), axis=(0, 2)))
     late = np.maximum.accumulate(np.nan_to_num(late, nan=np.inf))
     late = late[np.minimum(np.arange(measured.shape[1]), len(late) - 1)]
