@@ -80,9 +80,8 @@ class Samples:
         Raises
         ------
         ValueError
-            If none has so many samples, or a column does not change.
+            If none has so many samples.
         """
-        self.refuse_still()
         long = [n for n in self.lengths if n >= least]
         if not long:
             raise ValueError(

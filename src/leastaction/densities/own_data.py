@@ -98,7 +98,6 @@ class Density(Kind):
         ValueError if velocities are not those of the positions, or the record is short
         or not stationary.
         """
-        samples.refuse_still()
         _refuse_unlike_rates(samples)
         states = _states(samples)
         _refuse_unsteady(states, samples)
