@@ -358,6 +358,9 @@ def doubts(model: xr.Dataset) -> list[str]:
             "not identifiable: relative changes that the data do not tell from none "
             f"are {lost}"
         )
+    confounded = str(model["confounded"].item())
+    if confounded:
+        texts.append(f"dampers or forces that the data cannot tell apart: {confounded}")
     if not int(model["converged"]):
         texts.append(
             "the likelihood did not settle at its maximum: a step would move the "
