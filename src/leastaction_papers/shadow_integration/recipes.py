@@ -164,7 +164,6 @@ class Shadow(Settings):
         min_length=2, description="State (q, qdot) of the long rollout."
     )
     steps: Integer = Field(ge=2, description="Its steps.")
-    short: Count = Field(100, description="First steps, whose error is told as well.")
     snapshots: Integer = Field(
         13, ge=2, description="First snapshots, whose velocities are stored as well."
     )
