@@ -181,6 +181,5 @@ def below(example: str, estimator: str) -> set[str]:
     """Jobs of one example that use the model of one estimator."""
     return {
         f"Rolling out {example} ({estimator})",
-        f"Drawing the figures of {example}",
-        f"Scoring {example}",
+        f"Scoring and drawing {example}",
     }

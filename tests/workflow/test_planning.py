@@ -8,8 +8,9 @@ from project import BELOW_PAPER, EXAMPLES, below
 
 PAPER = "stochastic_lagrangian"
 ALL_FIGURES = {
-    *(f"Drawing the figures of {e}" for e in EXAMPLES),
+    *(f"Scoring and drawing {e}" for e in EXAMPLES),
     *(f"Drawing figure_{n} of {PAPER}" for n in (1, 2, 4)),
+    "Collecting the scorecard",
     "Summarising the papers on one page",
 }
 
@@ -97,7 +98,7 @@ def test_source_of_the_simulation(restored):
     # A threshold is swept, which reads the library of `published`; what the authors
     # released has no figures of its own.
     published, recommended, swept = 3, 2, 1
-    of_example, as_released = 1 + published + recommended + swept + 1 + 1, 1 + 2 + 1
+    of_example, as_released = 1 + published + recommended + swept + 1, 1 + 2 + 1
     jobs = len(EXAMPLES) * (of_example + as_released)
     assert len(plan) == jobs + len(BELOW_PAPER)
 
@@ -116,8 +117,9 @@ def test_source_of_one_figure(restored):
         "\nfrom leastaction",
     )
     assert restored.plan() == {
-        *(f"Drawing the figures of {e}" for e in EXAMPLES),
+        *(f"Scoring and drawing {e}" for e in EXAMPLES),
         f"Drawing figure_1 of {PAPER}",
+        "Collecting the scorecard",
         "Summarising the papers on one page",
     }
 
@@ -131,7 +133,7 @@ def test_label_of_a_coordinate_reaches_figures_and_tables_only(restored):
     edit(restored, f"config/examples/{PAPER}/harmonic.yaml", "label: X}", "label: Y}")
     plan = restored.plan()
     assert not any(m.startswith(("Simulating", "Identifying", "Rolling")) for m in plan)
-    assert "Drawing the figures of harmonic" in plan
+    assert "Scoring and drawing harmonic" in plan
 
 
 def test_one_more_example_touches_no_other(restored):

@@ -213,6 +213,11 @@ def one_of(names):
     return "|".join(re.escape(name) for name in sorted(set(names))) or "(?!)"
 
 
+def among(places):
+    """Pattern of the wildcard `paper` that looks ahead at these `paper/example/...`."""
+    return rf"(?=(?:{'|'.join(places) or '(?!)'})/)[^/]+"
+
+
 def is_variant(example):
     return "-" in example
 

@@ -29,25 +29,6 @@ rule plot_paper:
         "../scripts/plot.py"
 
 
-use rule plot_paper as plot_example with:
-    output:
-        report(
-            directory("<results>/{paper}/{example}/figures"),
-            patterns=["{figure}.svg"],
-            caption="../report/example_figure.rst",
-            category="{paper}",
-            subcategory="{example}",
-            labels={"shows": "{figure}"},
-        ),
-    log:
-        "<logs>/{paper}/{example}/plot_example.log",
-        "<logs>/{paper}/{example}/plot_example.tsv",
-    params:
-        settings=example_settings,
-    message:
-        "Drawing the figures of {wildcards.example}"
-
-
 use rule plot_paper as plot_study with:
     input:
         models=study_models,
@@ -101,25 +82,56 @@ rule tabulate:
         "../scripts/tabulate.py"
 
 
-rule score:
+rule show_example:
     input:
         models=scored_files("estimators", "model"),
         rollouts=scored_files("rolled_out", "rollout"),
-        sources=score_sources,
+        sources=example_sources(),
+    output:
+        scores="<results>/{paper}/{example}/scores.csv",
+        figures=report(
+            directory("<results>/{paper}/{example}/figures"),
+            patterns=["{figure}.svg"],
+            caption="../report/example_figure.rst",
+            category="{paper}",
+            subcategory="{example}",
+            labels={"shows": "{figure}"},
+        ),
+    log:
+        "<logs>/{paper}/{example}/show_example.log",
+        "<logs>/{paper}/{example}/show_example.tsv",
+    wildcard_constraints:
+        paper=among(WITH_FIGURES),
+    priority: 2
+    conda:
+        "../../environment.yml"
+    params:
+        settings=example_settings(),
+    message:
+        "Scoring and drawing {wildcards.example}"
+    script:
+        "../scripts/show_example.py"
+
+
+use rule show_example as score with:
+    input:
+        models=scored_files("estimators", "model"),
+        rollouts=scored_files("rolled_out", "rollout"),
+        sources=example_sources(with_figures=False),
     output:
         scores="<results>/{paper}/{example}/scores.csv",
     log:
         "<logs>/{paper}/{example}/score.log",
         "<logs>/{paper}/{example}/score.tsv",
-    priority: 2
-    conda:
-        "../../environment.yml"
+    wildcard_constraints:
+        paper=one_of(FOLDERS),
     params:
-        settings=score_settings,
+        settings=example_settings(with_figures=False),
     message:
         "Scoring {wildcards.example}"
-    script:
-        "../scripts/score.py"
+
+
+ruleorder: show_example > score
 
 
 rule collect_scores:

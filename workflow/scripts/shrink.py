@@ -1,7 +1,7 @@
 """Rule `shrink`: a small picture of a figure for the README."""
 
+import leastaction.core.process as process
 from leastaction.core.files import load_bytes, save_bytes
-from leastaction.core.progress import start_logging
 from leastaction_papers.scorecard.templates import thumbnail
 
 WIDTH, LIMIT = 640, 90_000
@@ -13,5 +13,5 @@ def main(figure: str, picture: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
-    main(snakemake.input.figure, snakemake.output.picture)
+    with process.job(snakemake.log[0]):
+        main(snakemake.input.figure, snakemake.output.picture)

@@ -56,12 +56,13 @@ def _imported_by(module: str) -> set[str]:
 @cache
 def _imports(script: Path) -> list[str]:
     """Modules of the packages that a script imports, at its top."""
-    return [
-        node.module
-        for node in ast.parse(script.read_bytes()).body
-        if isinstance(node, ast.ImportFrom)
-        and str(node.module).partition(".")[0] in _packages()
-    ]
+    names = []
+    for node in ast.parse(script.read_bytes()).body:
+        if isinstance(node, ast.ImportFrom):
+            names.append(str(node.module))
+        elif isinstance(node, ast.Import):
+            names += [one.name for one in node.names]
+    return [name for name in names if name.partition(".")[0] in _packages()]
 
 
 @cache

@@ -55,6 +55,17 @@ class Panel(figures.Panel):
         )
         return of, replace(self, models=models, rollouts=rollouts)
 
+    def shown_as(self, config: Mapping) -> "Panel":
+        """The panel with another configuration, and of the estimators that it names."""
+        models, rollouts = (
+            {name: found[name] for name in config[part]}
+            for part, found in (
+                ("estimators", self.models),
+                ("rolled_out", self.rollouts),
+            )
+        )
+        return replace(self, config=config, models=models, rollouts=rollouts)
+
     @property
     def settings(self) -> Mapping[str, Mapping | None]:
         """Setting of each estimator that the paper leaves open, with its value."""
