@@ -49,6 +49,12 @@ def test_touched_files_run_nothing(restored):
     assert restored.plan() == set()
 
 
+def test_comments_and_layout_run_nothing(restored):
+    for file in (restored.folder / "src").rglob("*.py"):
+        file.write_text("# A comment.\n\n" + file.read_text())
+    assert restored.plan() == set()
+
+
 def test_one_identification_setting_of_each_example(restored):
     """Of one by an override, of the other in its file."""
     override(
@@ -114,7 +120,7 @@ def test_source_of_one_figure(restored):
         restored,
         "src/leastaction_papers/stochastic_lagrangian/figures/coefficients.py",
         "from leastaction",
-        "\nfrom leastaction",
+        "import math\nfrom leastaction",
     )
     assert restored.plan() == {
         *(f"Scoring and drawing {e}" for e in EXAMPLES),

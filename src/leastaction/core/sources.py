@@ -1,23 +1,27 @@
 """Source files of this package, and of those beside it, that work depends on.
 
 Snakemake does not see what a script imports. Each rule therefore has as input a list of
-the files that its script and its methods import, directly or not, with their digests.
-Snakemake compares files of this size by content, so an edit re-runs exactly what it can
-change and a touched file re-runs nothing. The files themselves would be thirty inputs
-per job, and most of the time that planning takes.
+the files that its script and its methods import, directly or not, with digests of their
+code. Snakemake compares files of this size by content, so an edit re-runs exactly what
+it can change; a touched file, a comment or another layout re-run nothing. The files
+themselves would be thirty inputs per job, and most of the time that planning takes.
 """
 
 import ast
 import hashlib
 import os
+import sys
 from collections.abc import Iterable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from leastaction.core.cache import keep, recall
 from leastaction.core.families import EXTENSIONS
 
 ROOT = Path(__file__).parents[2]
+# Where the cache keeps the digests of the code, to read which takes a second.
+CODES = f"codes_{sys.version_info[0]}_{sys.version_info[1]}.json"
 
 
 def source_files(modules: Iterable[str], scripts: Iterable[Path] = ()) -> list[Path]:
@@ -76,7 +80,7 @@ def _files(module: str) -> list[Path]:
 
 
 def write_listing(files: Iterable[Path], path: Path) -> None:
-    """List files with the SHA-256 of each in `path`, which is left alone if it does so.
+    """List files with the digest of each in `path`, which is left alone if it does so.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "files.txt")
@@ -94,14 +98,30 @@ def write_listing(files: Iterable[Path], path: Path) -> None:
 
 @cache
 def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    """Digest of a file, of Python that of its code as this version of Python reads it."""
+    content = path.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    if path.suffix != ".py":
+        return digest
+    if digest not in _codes():
+        code = ast.dump(ast.parse(content))
+        _codes()[digest] = hashlib.sha256(code.encode()).hexdigest()
+    return _codes()[digest]
+
+
+@cache
+def _codes() -> dict[str, str]:
+    """Digest of the code by that of the file, of files that were read before."""
+    return recall(CODES) or {}
 
 
 @cache
 def package_digest() -> str:
-    """Digest of the name and the content of every source file of the packages."""
-    digest = hashlib.sha256()
+    """Digest of the name and the code of every source file of the packages."""
+    before, digest = len(_codes()), hashlib.sha256()
     for package in _packages():
         for path in sorted(ROOT.joinpath(package).rglob("*.py")):
             digest.update(f"{path.relative_to(ROOT)} {_digest(path)}\n".encode())
+    if len(_codes()) > before:
+        keep(CODES, _codes())
     return digest.hexdigest()
