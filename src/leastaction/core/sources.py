@@ -98,7 +98,7 @@ def write_listing(files: Iterable[Path], path: Path) -> None:
 
 @cache
 def _digest(path: Path) -> str:
-    """Digest of a file, of Python that of its code as this version of Python reads it."""
+    """Digest of a file; of Python that of its code, as this Python reads it."""
     content = path.read_bytes()
     digest = hashlib.sha256(content).hexdigest()
     if path.suffix != ".py":
