@@ -204,6 +204,11 @@ def recorded_machines():
     ]
 
 
+def log_of(job):
+    """Log of a job, and what it used (leastaction/core/process.py)."""
+    return f"<logs>/{job}.log", f"<logs>/{job}.tsv"
+
+
 def one_of(names):
     """Pattern of these names; without any, one that nothing fits."""
     return "|".join(re.escape(name) for name in sorted(set(names))) or "(?!)"

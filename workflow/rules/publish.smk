@@ -14,8 +14,7 @@ rule plot_paper:
         others=multiext("<results>/{paper}/figures/{figure}", *OTHERS),
         finding="<results>/{paper}/figures/{figure}.txt",
     log:
-        "<logs>/{paper}/plot_paper_{figure}.log",
-        "<logs>/{paper}/plot_paper_{figure}.tsv",
+        *log_of("{paper}/plot_paper_{figure}"),
     wildcard_constraints:
         figure="[^/]+",
     priority: 2
@@ -44,8 +43,7 @@ use rule plot_paper as plot_study with:
         others=multiext("<results>/studies/{study}", *OTHERS),
         finding="<results>/studies/{study}.txt",
     log:
-        "<logs>/studies/plot_{study}.log",
-        "<logs>/studies/plot_{study}.tsv",
+        *log_of("studies/plot_{study}"),
     params:
         settings=study_settings,
     message:
@@ -69,8 +67,7 @@ rule tabulate:
             labels={"shows": "{table}"},
         ),
     log:
-        "<logs>/{paper}/tabulate_{table}.log",
-        "<logs>/{paper}/tabulate_{table}.tsv",
+        *log_of("{paper}/tabulate_{table}"),
     priority: 2
     conda:
         "../../environment.yml"
@@ -98,10 +95,9 @@ rule show_example:
             labels={"shows": "{figure}"},
         ),
     log:
-        "<logs>/{paper}/{example}/show_example.log",
-        "<logs>/{paper}/{example}/show_example.tsv",
+        *log_of("{paper}/{example}/show_example"),
     wildcard_constraints:
-        paper=among(WITH_FIGURES),
+        paper=one_of(FOLDERS),
     priority: 2
     conda:
         "../../environment.yml"
@@ -121,17 +117,16 @@ use rule show_example as score with:
     output:
         scores="<results>/{paper}/{example}/scores.csv",
     log:
-        "<logs>/{paper}/{example}/score.log",
-        "<logs>/{paper}/{example}/score.tsv",
+        *log_of("{paper}/{example}/score"),
     wildcard_constraints:
-        paper=one_of(FOLDERS),
+        paper=among(SCORED_ALONE),
     params:
         settings=example_settings(with_figures=False),
     message:
         "Scoring {wildcards.example}"
 
 
-ruleorder: show_example > score
+ruleorder: score > show_example
 
 
 rule collect_scores:
@@ -148,8 +143,7 @@ rule collect_scores:
             labels={"shows": "all rows"},
         ),
     log:
-        "<logs>/collect_scores.log",
-        "<logs>/collect_scores.tsv",
+        *log_of("collect_scores"),
     conda:
         "../../environment.yml"
     params:
@@ -171,8 +165,7 @@ rule compare:
         csv="<results>/matrix.csv",
         figures=multiext("<results>/matrix", ".svg", *OTHERS),
     log:
-        "<logs>/compare.log",
-        "<logs>/compare.tsv",
+        *log_of("compare"),
     conda:
         "../../environment.yml"
     params:
@@ -198,8 +191,7 @@ rule describe:
             labels={"shows": "the law"},
         ),
     log:
-        "<logs>/{paper}/{example}/describe.log",
-        "<logs>/{paper}/{example}/describe.tsv",
+        *log_of("{paper}/{example}/describe"),
     wildcard_constraints:
         paper=one_of(FOLDERS),
     priority: 2
@@ -221,8 +213,7 @@ rule summarise:
     output:
         page="docs/results.md",
     log:
-        "<logs>/summarise.log",
-        "<logs>/summarise.tsv",
+        *log_of("summarise"),
     conda:
         "../../environment.yml"
     params:
@@ -248,8 +239,7 @@ rule summarise_papers:
             labels={"shows": "one screen per paper"},
         ),
     log:
-        "<logs>/summarise_papers.log",
-        "<logs>/summarise_papers.tsv",
+        *log_of("summarise_papers"),
     conda:
         "../../environment.yml"
     params:
@@ -276,8 +266,7 @@ rule summarise_beyond:
             labels={"shows": "beyond the papers"},
         ),
     log:
-        "<logs>/summarise_beyond.log",
-        "<logs>/summarise_beyond.tsv",
+        *log_of("summarise_beyond"),
     conda:
         "../../environment.yml"
     params:
@@ -292,8 +281,7 @@ use rule summarise_beyond as document_beyond with:
     output:
         page="docs/beyond.md",
     log:
-        "<logs>/document_beyond.log",
-        "<logs>/document_beyond.tsv",
+        *log_of("document_beyond"),
     message:
         "Writing docs/beyond.md"
 
@@ -305,8 +293,7 @@ rule shrink:
     output:
         picture="docs/images/gallery/{picture}.png",
     log:
-        "<logs>/gallery/{picture}.log",
-        "<logs>/gallery/{picture}.tsv",
+        *log_of("gallery/{picture}"),
     wildcard_constraints:
         picture=one_of(config["gallery"]),
     conda:
@@ -327,8 +314,7 @@ rule document_machines:
     output:
         page="docs/machines.md",
     log:
-        "<logs>/document_machines.log",
-        "<logs>/document_machines.tsv",
+        *log_of("document_machines"),
     conda:
         "../../environment.yml"
     params:

@@ -107,12 +107,12 @@ def figure_sources(wildcards):
     return sources("plot", *(figures()[name] for name in drawn), *system_modules(shown))
 
 
-# Examples with figures of their own, which show the estimator `recommended`: variants
-# only of what no paper prints.
-WITH_FIGURES = [
+# Examples of which only the rows of the scorecard are made: their figures would show the
+# estimator `recommended`, or are variants of what a paper prints.
+SCORED_ALONE = [
     f"{paper}/{name}"
     for (paper, name), e in EXAMPLES.items()
-    if "recommended" in e["estimators"] and not (paper in PAPERS and is_variant(name))
+    if "recommended" not in e["estimators"] or (paper in PAPERS and is_variant(name))
 ]
 
 
@@ -131,6 +131,12 @@ def example_sources(with_figures=True):
 
     def listed(wildcards):
         (example,) = examples_of_job(wildcards)
+        if with_figures and "recommended" not in example["estimators"]:
+            raise WorkflowError(
+                f"{wildcards.example} has no figures of its own, which show the "
+                f"estimator `recommended`; it has {', '.join(example['estimators'])}: "
+                "ask for its scores.csv, or for a table or a study that shows it"
+            )
         drawn = example_figures(example) if with_figures else []
         modules = [f"{paper_of(example)}.scores", *(figures()[name] for name in drawn)]
         return sources("show_example", *modules, *system_modules([example]))

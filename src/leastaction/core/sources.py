@@ -21,7 +21,7 @@ from leastaction.core.families import EXTENSIONS
 
 ROOT = Path(__file__).parents[2]
 # Where the cache keeps the digests of the code, to read which takes a second.
-CODES = f"codes_{sys.version_info[0]}_{sys.version_info[1]}.json"
+CODES = f"codes_{sys.implementation.cache_tag}.json"
 
 
 def source_files(modules: Iterable[str], scripts: Iterable[Path] = ()) -> list[Path]:

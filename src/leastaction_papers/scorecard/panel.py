@@ -57,13 +57,8 @@ class Panel(figures.Panel):
 
     def shown_as(self, config: Mapping) -> "Panel":
         """The panel with another configuration, and of the estimators that it names."""
-        models, rollouts = (
-            {name: found[name] for name in config[part]}
-            for part, found in (
-                ("estimators", self.models),
-                ("rolled_out", self.rollouts),
-            )
-        )
+        models = {name: self.models[name] for name in config["estimators"]}
+        rollouts = {name: self.rollouts[name] for name in config["rolled_out"]}
         return replace(self, config=config, models=models, rollouts=rollouts)
 
     @property
