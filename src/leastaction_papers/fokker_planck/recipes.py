@@ -1,7 +1,5 @@
 """Steps of the published recipe and its rivals, and how models are rolled out."""
 
-from typing import Literal
-
 from pydantic import Field
 
 from leastaction.core.method import Assemble, Differentiate, Rollout
@@ -17,7 +15,6 @@ class CentralStencil(Differentiate):
     reads = ("histogram",)
     makes = "density_stencil"
 
-    method: Literal["central_stencil"] = "central_stencil"
     bins: Bins = BINS
 
 
@@ -29,8 +26,6 @@ class StationaryResidual(Assemble):
     makes = "stationary_residual"
     uses = EVERY_PART
 
-    method: Literal["stationary_residual"] = "stationary_residual"
-
 
 class ResidualLeastSquares(WithVolatility):
     """Least squares of the Fokker–Planck residual of a measured density."""
@@ -38,11 +33,6 @@ class ResidualLeastSquares(WithVolatility):
     run = ".fokker_planck_residual:residual_least_squares"
     reads = ("stationary_residual",)
 
-    method: Literal["residual_least_squares"] = "residual_least_squares"
-    minimiser: Literal["closed_form", "nelder_mead"] = Field(
-        "closed_form",
-        description="The objective is quadratic; nelder_mead is for comparison.",
-    )
     batches: Count | None = Field(
         None, description="First batches of the record that count; null, all of them."
     )
@@ -53,8 +43,6 @@ class SplitSampleResidual(WithVolatility):
 
     run = ".fokker_planck_residual:split_sample_residual"
     reads = ("stationary_residual",)
-
-    method: Literal["split_sample_residual"] = "split_sample_residual"
 
 
 class DensityRollout(Rollout):
