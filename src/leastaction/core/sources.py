@@ -16,12 +16,10 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from leastaction.core.cache import keep, recall
+from leastaction.core.cache import cached
 from leastaction.core.families import EXTENSIONS
 
 ROOT = Path(__file__).parents[2]
-# Where the cache keeps the digests of the code, to read which takes a second.
-CODES = f"codes_{sys.implementation.cache_tag}.json"
 
 
 def source_files(modules: Iterable[str], scripts: Iterable[Path] = ()) -> list[Path]:
@@ -59,14 +57,16 @@ def _imported_by(module: str) -> set[str]:
 
 @cache
 def _imports(script: Path) -> list[str]:
-    """Modules of the packages that a script imports, at its top."""
-    names = []
-    for node in ast.parse(script.read_bytes()).body:
-        if isinstance(node, ast.ImportFrom):
-            names.append(str(node.module))
-        elif isinstance(node, ast.Import):
-            names += [one.name for one in node.names]
-    return [name for name in names if name.partition(".")[0] in _packages()]
+    """Modules of the packages from which a script imports, at its top.
+
+    That of the process (``import leastaction.core.process``) changes no result.
+    """
+    return [
+        node.module
+        for node in ast.parse(script.read_bytes()).body
+        if isinstance(node, ast.ImportFrom)
+        and str(node.module).partition(".")[0] in _packages()
+    ]
 
 
 @cache
@@ -103,25 +103,18 @@ def _digest(path: Path) -> str:
     digest = hashlib.sha256(content).hexdigest()
     if path.suffix != ".py":
         return digest
-    if digest not in _codes():
-        code = ast.dump(ast.parse(content))
-        _codes()[digest] = hashlib.sha256(code.encode()).hexdigest()
-    return _codes()[digest]
 
+    def of_code() -> str:
+        return hashlib.sha256(ast.dump(ast.parse(content)).encode()).hexdigest()
 
-@cache
-def _codes() -> dict[str, str]:
-    """Digest of the code by that of the file, of files that were read before."""
-    return recall(CODES) or {}
+    return cached(f"{sys.implementation.cache_tag} {digest}", (), of_code)
 
 
 @cache
 def package_digest() -> str:
     """Digest of the name and the code of every source file of the packages."""
-    before, digest = len(_codes()), hashlib.sha256()
+    digest = hashlib.sha256()
     for package in _packages():
         for path in sorted(ROOT.joinpath(package).rglob("*.py")):
             digest.update(f"{path.relative_to(ROOT)} {_digest(path)}\n".encode())
-    if len(_codes()) > before:
-        keep(CODES, _codes())
     return digest.hexdigest()
