@@ -9,12 +9,14 @@ from scipy.linalg import qr
 from scipy.stats import chi2
 
 from leastaction.core.contracts import check
+from leastaction.core.dampers import dampers
 from leastaction.core.estimate import (
     NORMAL_QUANTILE,
     LagrangianEstimate,
     VolatilityEstimate,
 )
 from leastaction.core.library import Library
+from leastaction.core.model import LEAST_P_VALUE
 from leastaction.ensembles.after_selection import (
     Nearest,
     force_bounds,
@@ -36,14 +38,11 @@ from leastaction.ensembles.state_space import FORCES, StateSpace, Structure
 from leastaction.ensembles.term_search import (
     Search,
     SearchResult,
-    dampers,
     independent,
     widened,
 )
 from leastaction.ensembles.whittle import BandedStateSpace
 
-# Below this p-value innovations are not white.
-LEAST_P_VALUE = 1e-3
 # Innovations that a model keeps, for figures.
 MOST_KEPT = 100_000
 # Share of eigenvectors below which a parameter does not belong to a combination.
@@ -84,10 +83,8 @@ def identify(
         linear = likelihood.model.linear
         usable, further = ([i for i in some if linear[i]] for some in (usable, further))
     forces = forces_of(likelihood.model, settings["force"])
-    beside = {
-        places[d]: frozenset(places[i] for i in s) for d, s in dampers(terms).items()
-    }
-    search = Search(likelihood, usable, further, names, forces, beside)
+    stays = [damper.at(dict(enumerate(places))) for damper in dampers(terms)]
+    search = Search(likelihood, usable, further, names, forces, stays)
     first = np.zeros((equations.sizes["start"], len(names)))
     first[:, places] = equations["start_coefficient"].values[0]
     starts = starts_of(likelihood.model, first, equations, usable, forces)

@@ -1,8 +1,22 @@
 """Datasets between the stages of the published recipe and its rivals."""
 
 from leastaction.core.contracts import Contract, variables
-from leastaction.ports.contracts import SCHEME, UNITS
+from leastaction.ports.contracts import SCHEME, TRAINING, UNITS
 
+HYPERPARAMETERS = variables(
+    """
+    replicate fit process:
+        length_scale [SI] length scale of the Gaussian kernel
+    replicate fit effort:
+        task_vector [SI] v of the covariance between efforts
+        task_diagonal [SI] d of the covariance between efforts
+    replicate fit row:
+        noise_variance [SI] variance of the noise of the targets
+    replicate fit:
+        log_likelihood [SI] marginal log likelihood
+    """,
+    UNITS,
+)
 ERRORS = variables(
     """
     replicate fit row:
@@ -107,6 +121,11 @@ of the dissipation
 
 
 CONTRACTS = {
+    "effort_process": Contract(
+        "identify with method multi_task_process or independent_processes",
+        TRAINING | HYPERPARAMETERS,
+        model="leastaction.ports.model:PortModel",
+    ),
     "structure_rollout": Contract("validate", STRUCTURE_ROLLOUT),
     "port_rollout": Contract(
         "validate",

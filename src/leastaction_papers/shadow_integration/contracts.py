@@ -138,6 +138,15 @@ FIELD_ROLLOUT = mixed_variables(
 )
 
 
+FIELD_LAW = mixed_variables(
+    """
+    replicate term:
+        coefficient [-] coefficient of the term in u_tt
+    """,
+    finite=("coefficient",),
+)
+
+
 CONTRACTS = {
     "sampled_motion": Contract(
         "differentiate with method repeated_central_difference or halton_velocity",
@@ -146,7 +155,12 @@ CONTRACTS = {
     "learned_flow": Contract(
         "identify with method flow_gaussian_process",
         FLOW,
-        model="leastaction.snapshots.learned_model:LearnedFlow.from_dataset",
+        model="leastaction_papers.shadow_integration.learned_flow:LearnedFlow.from_dataset",
+    ),
+    "field_law": Contract(
+        "identify with method field_regression",
+        FIELD_LAW,
+        model="leastaction_papers.shadow_integration.field_law:FieldLaw.from_dataset",
     ),
     "shadow_rollout": Contract("validate", ROLLOUT),
     "shadow_field_rollout": Contract("validate", FIELD_ROLLOUT),
