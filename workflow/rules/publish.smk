@@ -97,7 +97,7 @@ rule show_example:
     log:
         *log_of("{paper}/{example}/show_example"),
     wildcard_constraints:
-        paper=one_of(FOLDERS),
+        paper=among(SHOWN),
     priority: 2
     conda:
         "../../environment.yml"
@@ -126,7 +126,16 @@ use rule show_example as score with:
         "Scoring {wildcards.example}"
 
 
-ruleorder: score > show_example
+# Asked for by name only.
+use rule show_example as plot_example with:
+    output:
+        figures=directory("<results>/{paper}/{example}/figures"),
+    log:
+        *log_of("{paper}/{example}/plot_example"),
+    wildcard_constraints:
+        paper=among(SCORED_ALONE),
+    message:
+        "Drawing the figures of {wildcards.example}"
 
 
 rule collect_scores:

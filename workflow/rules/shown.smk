@@ -107,13 +107,13 @@ def figure_sources(wildcards):
     return sources("plot", *(figures()[name] for name in drawn), *system_modules(shown))
 
 
-# Examples of which only the rows of the scorecard are made: their figures would show the
-# estimator `recommended`, or are variants of what a paper prints.
-SCORED_ALONE = [
-    f"{paper}/{name}"
-    for (paper, name), e in EXAMPLES.items()
-    if "recommended" not in e["estimators"] or (paper in PAPERS and is_variant(name))
-]
+# Examples whose figures are made with their rows of the scorecard, and others: without
+# the estimator `recommended`, which figures show, or variants of what a paper prints.
+SHOWN, SCORED_ALONE = [], []
+for (paper, name), example in EXAMPLES.items():
+    alone = paper in PAPERS and is_variant(name)
+    with_figures = "recommended" in example["estimators"] and not alone
+    (SHOWN if with_figures else SCORED_ALONE).append(f"{paper}/{name}")
 
 
 def table_sources(wildcards):
