@@ -19,7 +19,7 @@ from leastaction.recordings.columns import (
     remarks_of_units,
 )
 from leastaction.recordings.contracts import CONTRACTS
-from leastaction.recordings.inputs import SAID_OF_INPUTS
+from leastaction.recordings.inputs import STATED_OF_INPUTS
 from leastaction.recordings.pivot import (
     constraints,
     derive,
@@ -284,7 +284,9 @@ def _dataset(
     series, starts, held, long, channels, clock: Clock, texts, inputs
 ) -> xr.Dataset:
     stated = {
-        name: {key: entry[key] for key in SAID_OF_INPUTS if entry.get(key) is not None}
+        name: {
+            key: entry[key] for key in STATED_OF_INPUTS if entry.get(key) is not None
+        }
         for name, entry in inputs.items()
     }
     count = np.array([len(q) for q in series["q"]])
