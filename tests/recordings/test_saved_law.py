@@ -73,7 +73,7 @@ def test_numbers_and_figures_have_the_units_of_the_user(law):
     assert top == pytest.approx(
         1e3 * float(found.rollout["q_measured"].max()), rel=1e-2
     )
-    assert " mm | " in str(found) and "ahead, rms error: x 0." in str(found)
+    assert " mm | " in str(found) and "rms error: x 0." in str(found)
 
 
 def test_forces_energy_and_phase_plane(law):
@@ -213,7 +213,13 @@ def test_the_free_run_has_a_score(law):
         f"{MASS / 2}*xdot**2 - {STIFFNESS / 2}*x**2",
         dissipation=f"{DAMPING / 2}*xdot**2",
     )
-    assert law.score(truth).exact
+    compared = law.score(truth)
+    assert compared.exact and compared.worst < 0.01
+    assert compared.scale == 1  # that of the recorded force
+    twice = la.System(
+        f"{MASS}*xdot**2 - {STIFFNESS}*x**2", dissipation=f"{DAMPING}*xdot**2"
+    )
+    assert law.score(twice).error == pytest.approx((compared.error - 1) / 2)
     paths = driven()[2:]
     forces = np.array([force(TIME, k) for k in (2, 3)])
     of_force = {"inputs": {"x": "f [N]"}}

@@ -19,7 +19,7 @@ from leastaction.recordings.columns import (
     remarks_of_units,
 )
 from leastaction.recordings.contracts import CONTRACTS
-from leastaction.recordings.inputs import STATED_OF_INPUTS
+from leastaction.recordings.inputs import SHARED, STATED_OF_INPUTS, UNKNOWN
 from leastaction.recordings.pivot import (
     constraints,
     derive,
@@ -285,7 +285,9 @@ def _dataset(
 ) -> xr.Dataset:
     stated = {
         name: {
-            key: entry[key] for key in STATED_OF_INPUTS if entry.get(key) is not None
+            key: UNKNOWN if entry[key] == SHARED else entry[key]
+            for key in STATED_OF_INPUTS
+            if entry.get(key) is not None
         }
         for name, entry in inputs.items()
     }

@@ -56,6 +56,7 @@ def imported(settings: Mapping) -> tuple[xr.Dataset, dict[str, xr.Dataset]]:
         samples, texts = _samples(settings["import"], kind)
     held = _held_out(samples, settings["held_out"])
     try:
+        held[0].refuse_still()
         observations = kind.observations(held[0])
         rest = kind.held_out(held[1], observations)
     except ValueError as error:

@@ -11,7 +11,7 @@ from leastaction.figures.readable import percent_text
 from leastaction.figures.style import grid_of, key, legend_on_top, small
 from leastaction.recordings.contracts import shown_units
 
-MOST_TRAJECTORIES = 4
+MOST_TRAJECTORIES, MOST_CHANNELS = 4, 6
 HISTOGRAM_BINS = 41
 MOST_SAMPLES_PER_SEGMENT = 2048
 
@@ -19,13 +19,14 @@ MOST_SAMPLES_PER_SEGMENT = 2048
 def prediction(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Held-out trajectories, the free run of the law, and their difference.
 
-    One row per trajectory and coordinate, with the 95 % band of the coefficients; the
+    One row per trajectory and coordinate (of many, some), with the 95 % band; the
     part that fixed the initial state is grey.
     """
     rollout = panels[0].rollout(MAIN)
     names, units, factors = shown_units(rollout)
     count = min(rollout.sizes["trajectory"], MOST_TRAJECTORIES)
-    rows = [(k, a) for k in range(count) for a in range(len(names))]
+    some = np.linspace(0, len(names) - 1, min(len(names), MOST_CHANNELS)).round()
+    rows = [(k, int(a)) for k in range(count) for a in some]
     shape = {"sharex": "row", "width_ratios": [1.7, 1]}
     figure, grid = grid_of(settings, len(rows), 2, row=34, rest=16, **shape)
     number = rollout["path_trajectory"].values
@@ -69,7 +70,7 @@ def prediction(panels: Sequence[Panel], settings: Mapping) -> Figure:
         key("measured", linewidth=1.4, **red),
         key("predicted", **blue),
         Patch(color=settings["band_color"], label="95 % band"),
-        Patch(color="0.92", label="fixes the initial state"),
+        Patch(color="0.92", label="initial state fitted here"),
     ]
     legend_on_top(figure, handles)
     return figure
@@ -100,14 +101,14 @@ def residuals(panels: Sequence[Panel], settings: Mapping) -> Figure:
     number = rollout["path_trajectory"].values
     time = rollout["path_time"].values
     dt = float(np.median(np.diff(time[number == 0])))
-    colours = [settings["estimate_color"], settings["published_color"], "0.45"]
+    blue = {"color": settings["estimate_color"]}
     noise, period = model["noise_level"].values[0], float(model["period"].values[0])
     for a, (row, name) in enumerate(zip(grid, names, strict=True)):
         unit = units[a]
         values = rollout["residual"].values[0][:, a] / factors[a]
         for k in range(rollout.sizes["trajectory"]):
             mine = number == k
-            row[0].plot(time[mine], values[mine], color=colours[k % 3], linewidth=0.6)
+            row[0].plot(time[mine], values[mine], linewidth=0.6, alpha=0.6, **blue)
         row[0].axhline(0, color="black", linewidth=0.5)
         row[0].set_ylabel(f"residual of {name} ({unit})")
         level = noise[a] / factors[a]
@@ -125,7 +126,7 @@ def residuals(panels: Sequence[Panel], settings: Mapping) -> Figure:
     for axes, text in zip(grid[-1], ("Time (s)", "Frequency (Hz)"), strict=False):
         axes.set_xlabel(text)
     handles = [
-        key("measured minus fitted", colours[0]),
+        key("measured minus fitted", **blue),
         key("noise of the sensor", settings["truth_color"], linestyle="--"),
         key("main frequency", "0.6", linestyle=":"),
         key("normal distribution", "black"),
