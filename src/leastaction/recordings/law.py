@@ -331,22 +331,24 @@ class Law(LawPage, IdentifiedModel):
 
     @property
     def physical(self) -> "pd.DataFrame":
-        """Mass, stiffness, damping, dry friction, natural frequency, damping ratio.
+        """Parameters of a machine: masses, friction, base parameters, frequencies.
 
-        Of small motions about the stable equilibrium; see
-        :mod:`leastaction.recordings.physical_parameters`. Columns `quantity`, `value`,
-        `std`, `low` and `high` of the 95 % interval, `unit`. Empty of a randomly
-        excited motion, which has :attr:`modes`, and without such an equilibrium.
+        See :mod:`leastaction.recordings.physical_parameters`. Columns `quantity`,
+        `value`, `std`, `percent` (the relative standard error), `low` and `high` of the
+        95 % interval, `unit`, and `grouped`, other terms that the motion does not tell
+        from it. Empty of a randomly excited motion, which has :attr:`modes`.
         """
         import pandas as pd
 
         rows = []
         if self.rollout is not None and not self.not_identifiable:
             rows = physical_parameters(self, self.observations, self._unit_of())
-        found = pd.DataFrame(rows, columns=["quantity", "value", "std", "unit"])
+        columns = ["quantity", "value", "std", "unit", "grouped"]
+        found = pd.DataFrame(rows, columns=columns)
         half = self.interval_factor * found["std"]
-        found.insert(3, "low", found.value - half)
-        found.insert(4, "high", found.value + half)
+        found.insert(3, "percent", 100 * found["std"] / np.abs(found.value))
+        found.insert(4, "low", found.value - half)
+        found.insert(5, "high", found.value + half)
         return found
 
     @property
@@ -556,11 +558,13 @@ def _numbers(physical: "pd.DataFrame") -> list[str]:
                 "quantity": row.quantity,
                 "value": number,
                 "95 % interval": f"± {width}" if width else "",
+                "standard error": f"{row.percent:.2g} %",
                 "unit": row.unit,
             }
         )
-    about = "Small motions about the equilibrium:"
-    return ["## In numbers", about, table(rows)] if rows else []
+        if row.grouped:
+            rows[-1]["quantity"] += f" and {row.grouped}: their sum alone is seen"
+    return ["## In numbers", table(rows)] if rows else []
 
 
 def table_of_terms(law: LawPage) -> list[dict[str, str]]:
