@@ -351,6 +351,62 @@ class Law(LawPage, IdentifiedModel):
         found.insert(5, "high", found.value + half)
         return found
 
+    def next_experiment(
+        self, term: str, of: str | None = None, shrink: float = 0.5
+    ) -> "pd.DataFrame":
+        """What to excite so that the interval of a coefficient shrinks.
+
+        See :mod:`leastaction.recordings.next_experiment`.
+
+        Parameters
+        ----------
+        term, of
+            As of :meth:`leastaction.IdentifiedModel.coefficient`.
+        shrink
+            Wanted interval over the present one.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Sinusoidal inputs, or releases at rest where no input was recorded: the
+            coordinate to `excite`, `amplitude` with its `unit`, `frequency` (Hz),
+            `excursion` over that of the recording, and the `duration` (s) that is to be
+            recorded beside the present data; the shortest first.
+
+        Raises
+        ------
+        ValueError
+            Of a randomly excited motion, whose intervals shrink with the root of its
+            duration; of a coefficient that is given or no term of the law.
+        """
+        from leastaction.recordings.measured_rollout import CompiledLaw
+        from leastaction.recordings.next_experiment import experiments
+        from leastaction.recordings.physical_parameters import covariance_of
+
+        if self.rollout is None:
+            raise ValueError(
+                "a randomly excited motion has no input to choose: record "
+                f"{shrink**-2:.3g} times as long, or where the force is larger"
+            )
+        if not 0 < shrink < 1:
+            raise ValueError(f"shrink is {shrink}; expected a number between 0 and 1")
+        rows = self.terms
+        chosen = (rows.term == term) & ((rows.of == of) | (of is None))
+        if chosen.sum() != 1 or not rows["std"][chosen].item() > 0:
+            free = rows[rows["std"] > 0]
+            listed = ", ".join(f"{r.term} of {r.of}" for r in free.itertuples())
+            raise ValueError(
+                f"{term} is no coefficient with an interval; expected one of {listed}"
+            )
+        compiled = CompiledLaw(self.observations, self.model)
+        place, data = int(np.flatnonzero(chosen)[0]), self.dataset
+        found = experiments(compiled, data, covariance_of(self), place, shrink)
+        kind = "input_unit" if self.inputs else "coordinate_unit"
+        units = map(str, self.observations[kind].values)
+        units = dict(zip(self.coordinates, units, strict=True))
+        found.insert(2, "unit", found.excite.map(units))
+        return found
+
     @property
     def rms_error(self) -> xr.DataArray:
         """Rms error of free runs over held-out trajectories, over half the range.

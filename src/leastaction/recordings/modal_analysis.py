@@ -23,6 +23,7 @@ from leastaction.ensembles.output_modes import (
     TONE,
     UNCONFIRMED,
     assurance,
+    interval_of_ratio,
     output_modes,
     phase_collinearity,
 )
@@ -432,7 +433,7 @@ def _merged(setups: Sequence[Modes], matched: Sequence[Sequence[int]]) -> xr.Dat
         half = NORMAL_QUANTILE * std
         low, high = mean - half, mean + half
         if quantity == "damping_ratio":
-            low, high = mean / np.exp(half / mean), mean * np.exp(half / mean)
+            low, high = interval_of_ratio(mean, std)
         found = {"": mean, "_std": std, "_low": low, "_high": high}
         data |= {quantity + ending: ("mode", x) for ending, x in found.items()}
     names = list(dict.fromkeys(n for p in parts for n in map(str, p["channel"].values)))

@@ -132,7 +132,7 @@ class _Equilibrium:
         self.names = list(system.parameters)
         self.coefficients = system.parameter_values
         self.columns = _columns(self.names, data.sizes["term"])
-        self.covariance = _covariance(data, self.columns)
+        self.covariance = covariance_of(law)
         units = map(str, observations["coordinate_unit"].values)
         self.turns = [unit == "rad" for unit in units]
         self.shown = [_Shown.of(observations, i) for i in range(len(self.turns))]
@@ -307,8 +307,13 @@ def _columns(names: list[str], terms: int) -> np.ndarray:
     return np.array([int(k) + terms * (letter == "d") for letter, _, k in letters])
 
 
-def _covariance(data: xr.Dataset, columns: np.ndarray) -> np.ndarray:
-    """Covariance of the parameters: standard errors, correlated as points around."""
+def covariance_of(law: IdentifiedModel) -> np.ndarray:
+    """Covariance of ``law.system.parameters``; zero of those that are given.
+
+    That of standard errors, correlated as points around the law are.
+    """
+    data = law.dataset
+    columns = _columns(list(law.system.parameters), data.sizes["term"])
     kinds = ("coefficient_std", "dissipation_coefficient_std")
     every = np.concatenate([data[kind].values for kind in kinds])
     std = np.nan_to_num(every[columns])
