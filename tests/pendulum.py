@@ -39,8 +39,7 @@ def positions(seed=1, **settings):
     q, _ = motions(seed, **settings)
     return Positions(
         equations(),
-        np.ascontiguousarray(q.reshape(-1, 1)),
-        q.shape[1],
+        np.ascontiguousarray(q[0]),
         settings.get("dt", 0.02),
         np.array([settings.get("sigma", SIGMA)]),
         2,

@@ -77,7 +77,7 @@ def swept(
     )
     count = len(truth.coefficients)
     size = np.array([error(level) for level in levels])[:, None]
-    fixed = np.append(truth.library.given != 0, np.zeros(truth.dissipation.size, bool))
+    fixed = np.append(truth.library.fixed != 0, np.zeros(truth.dissipation.size, bool))
     std = scale * size * np.abs(laws) * ~fixed * (1.0 if with_std else np.nan)
     laws = scale * laws
     coords = {"replicate": range(n), "noise_mode": list(modes)}
@@ -102,7 +102,7 @@ def swept(
 def _law(truth, error, extra, rng, replicate) -> np.ndarray:
     """Coefficients of L, then of D, with an extra term if that is asked for."""
     library = truth.library
-    noise = error * rng.standard_normal(len(library.terms)) * (library.given == 0)
+    noise = error * rng.standard_normal(len(library.terms)) * (library.fixed == 0)
     c = truth.coefficients * (1 + noise)
     if extra:
         free = [i for i in library.columns if truth.coefficients[i] == 0]

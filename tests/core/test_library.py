@@ -170,7 +170,7 @@ def test_s_equivalent_lagrangians_are_shut_out():
 
 def test_a_reference_of_several_terms_fixes_them_all():
     library = pair("given", BOTH)
-    np.testing.assert_array_equal(np.flatnonzero(library.given), [0, 1])
+    np.testing.assert_array_equal(np.flatnonzero(library.fixed), [0, 1])
     equal = system("(x1dot**2 + x2dot**2) - x1**2", ("x1", "x2"), {})
     unequal = system("(x1dot**2 + 2*x2dot**2) - x1**2", ("x1", "x2"), {})
     coefficients, scale = library.projection(equal)

@@ -1,7 +1,6 @@
 """Laws of steps and recipes: they can be found, called, and told apart."""
 
 import itertools
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -107,7 +106,6 @@ class Halved(Identify):
 
     run = "leastaction.ensembles.moment_gmm:identify"
     reads = ("moments",)
-    method: Literal["halved"] = "halved"
     max_terms: int = 2
 
 

@@ -21,8 +21,6 @@ CASES = {
     "expressions": (150, 10_000),
     "examples": (50, 10_000),
     "files": (50, 400),
-    "cache": (20, 80),
-    "kernels": (2, 20),
     "tables": (18, 200),
     "late tables": (13, 208),
     "foreign files": (13, 208),

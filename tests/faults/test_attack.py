@@ -30,8 +30,6 @@ from support import observe, oscillator
 
 from leastaction import load as load_law
 from leastaction import recipes
-from leastaction.core import compiled
-from leastaction.core.cache import cache_folder, cached
 from leastaction.core.contracts import ContractError
 from leastaction.core.files import load, save
 from leastaction.recordings.describe import describe
@@ -177,38 +175,3 @@ def test_what_is_no_file_is_refused_at_once(files, read, tmp_path):
         with harmless(), pytest.raises(ValueError) as refusal:
             read(path)
         assert told(refusal.value)
-
-
-@given(seed=SEEDS)
-@cases("cache")
-def test_a_damaged_answer_is_computed_again(files, seed):
-    answer = {"x": [1.5, 2.5], "y": {"z": "text"}}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LEASTACTION_CACHE", str(files / "answers"))
-        assert cached("question", (), lambda: answer) == answer
-        (path,) = cache_folder().glob("result_*.json")
-        content = path.read_bytes()
-        path.write_bytes(damaged(content, seed))
-        assert cached("question", (), lambda: answer) == answer
-        assert path.read_bytes() == content
-
-
-@given(seed=SEEDS)
-@cases("kernels")
-def test_a_damaged_kernel_is_compiled_again(files, seed):
-    def cube():
-        compiled._load.cache_clear()
-        found = compiled.kernel(KERNEL, {}).cube(2.0)
-        compiled._note_compiled(name, folder / "__pycache__")
-        return found
-
-    with pytest.MonkeyPatch.context() as patch:
-        folder = files / "kernels"
-        patch.setenv("LEASTACTION_CACHE", str(folder))
-        compiled._load.cache_clear()
-        name = compiled.kernel(KERNEL, {}).__name__
-        assert cube() == 8.5
-        paths = sorted(folder.rglob(f"*{name}*"))
-        path = paths[seed % len(paths)]
-        path.write_bytes(damaged(path.read_bytes(), seed))
-        assert cube() == 8.5

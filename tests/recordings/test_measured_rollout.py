@@ -45,9 +45,7 @@ def test_a_constant_force_that_a_law_misses_is_seen_in_every_window():
         half = np.arange(2 * steps * len(time)) * 0.01 / (2 * steps)
         return 2 * np.sin(half)[:, None]
 
-    positions = Positions(
-        equations, q[:, None], len(q), 0.01, np.full(1, 1e-3), 1, nodes
-    )
+    positions = Positions(equations, q[:, None], 0.01, np.full(1, 1e-3), 1, nodes)
     missing, mean, _ = force_error(positions, np.array([0.5, 0]), np.array([1]), 0.5)
     np.testing.assert_allclose(missing, 0.3, atol=1e-4)
     windows = force.reshape(20, -1)
@@ -70,9 +68,9 @@ def test_a_blow_between_two_windows_is_a_recorded_force():
         start = Segments(np.array([0]), np.array([samples]), np.array([[0.1, 0.0]]))
         c = np.array([0.5, -2.0, 0.0])
         begun = Positions(
-            equations, np.zeros((samples, 1)), samples, dt, np.full(1, 1e-3), 8, nodes
+            equations, np.zeros((samples, 1)), dt, np.full(1, 1e-3), 8, nodes
         )
-        motion = replace(begun, q=begun.rollout(start, c, samples)[0])
+        motion = replace(begun, q=begun.rollout(start, c, samples)[0, :, :1])
         missing, mean, _ = force_error(motion, c, np.array([2]), 0.5)
         assert np.abs(missing).max() < 0.01
         rms.append(np.sqrt((mean**2).mean()))

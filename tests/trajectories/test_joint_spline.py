@@ -7,10 +7,10 @@ from motions import SPLINE, pendulum, recording
 from leastaction.core.contracts import check
 from leastaction.trajectories import joint_spline as method
 from leastaction.trajectories.joint_spline import (
+    channel,
     demmler_reinsch,
     design,
     joint_spline,
-    kept,
     measured,
     states,
 )
@@ -130,7 +130,7 @@ def test_measured_states_are_the_channels(truth):
 def test_kept_samples_are_those_of_the_spline(truth):
     observations, found = rates(truth, 0.0)
     q = states(observations, found)[0]
-    np.testing.assert_allclose(kept(observations, found, "q"), q, atol=1e-8)
+    np.testing.assert_allclose(channel(observations, found, "q"), q, atol=1e-8)
 
 
 def test_what_is_missing_is_said(truth):

@@ -1,8 +1,7 @@
-"""Results of long computations, kept on disk between jobs and proved before use.
+"""Results of long computations, stored on disk between jobs.
 
 An entry is a JSON document under a name made of its key and of the source that computes
-it. It begins with the digest of what follows; one that does not match is computed
-again. A folder that others may write to is not used. Jobs that race write the same
+it. A folder that others may write to is not used. Jobs that race write the same
 bytes.
 """
 
@@ -22,9 +21,9 @@ ROOM = 2**22
 
 def cache_folder() -> Path:
     """Folder of compiled kernels and results: ``LEASTACTION_CACHE``, or the user's."""
-    given = os.environ.get("LEASTACTION_CACHE")
-    if given:
-        return Path(given)
+    folder = os.environ.get("LEASTACTION_CACHE")
+    if folder:
+        return Path(folder)
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "leastaction"
 
@@ -34,8 +33,8 @@ def private(folder: Path) -> bool:
     """Whether a folder, made if it is not there, is ours alone and has room."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.stat()
-        if found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        result = folder.stat()
+        if result.st_uid != os.geteuid() or result.st_mode & 0o022:
             reason = f"others can write to it; chmod 700 {folder}, if it is yours"
         else:
             with tempfile.TemporaryFile(dir=folder) as file:
@@ -56,34 +55,14 @@ def cached(key: str, sources: Sequence[str | Path], compute: Callable[[], dict |
     digest = hashlib.sha256(key.encode())
     for source in sources:
         digest.update(Path(source).read_bytes())
-    name = f"result_{digest.hexdigest()[:24]}.json"
-    result = recall(name)
-    if result is None:
-        result = compute()
-        if result is not None:
-            keep(name, result)
+    path = cache_folder() / f"result_{digest.hexdigest()[:24]}.json"
+    if private(path.parent):
+        with contextlib.suppress(OSError, ValueError):  # absent, or no JSON
+            return json.loads(path.read_text("utf-8"))
+    result = compute()
+    if result is not None:
+        write_to_cache(json.dumps(result), path)
     return result
-
-
-def recall(name: str):
-    """Document kept under a name; None if there is none that is as it was written."""
-    if not private(cache_folder()):
-        return None
-    try:
-        digest, _, text = (cache_folder() / name).read_text("utf-8").partition("\n")
-    except (OSError, UnicodeDecodeError):
-        return None
-    return json.loads(text) if digest == _digest(name, text) else None
-
-
-def keep(name: str, document) -> None:
-    """Keep a JSON document under a name, if possible."""
-    text = json.dumps(document)
-    write_to_cache(f"{_digest(name, text)}\n{text}", cache_folder() / name)
-
-
-def _digest(name: str, text: str) -> str:
-    return hashlib.sha256(f"{name}\n{text}".encode()).hexdigest()
 
 
 def write_to_cache(text: str, path: Path) -> bool:

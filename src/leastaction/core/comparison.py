@@ -13,7 +13,7 @@ CHECKED = ("mean", "std", "hamiltonian")
 
 def comparison_contract(axis: str, unit: str, energy_unit: str) -> Contract:
     """Contract of a :func:`comparison` along `axis`, states or nodes, with units."""
-    found = variables(
+    result = variables(
         f"""
         replicate time {axis}:
             mean_true [{unit}] ensemble mean
@@ -34,12 +34,12 @@ def comparison_contract(axis: str, unit: str, energy_unit: str) -> Contract:
         """,
         finite=[f"{name}_true" for name in CHECKED],
     )
-    return Contract("validate", found)
+    return Contract("validate", result)
 
 
 def comparison(
     truth: Mapping[str, np.ndarray],
-    found: Mapping[str, np.ndarray],
+    result: Mapping[str, np.ndarray],
     time: np.ndarray,
     training: float,
     *,
@@ -52,25 +52,25 @@ def comparison(
 ) -> xr.Dataset:
     """Dataset of one replicate, with the relative errors of the model.
 
-    `truth` and `found` have `mean` and `std` (time, axis), `hamiltonian` and
+    `truth` and `result` have `mean` and `std` (time, axis), `hamiltonian` and
     `hamiltonian_of_mean` (time,); `growth` (time,) is that of E[H] by Itô's formula,
     NaN where it is not known; `diverged` trajectories of the model did not stay finite.
     `axis` is the coordinate ``{name: values}`` of the second dimension, of which the
     errors compare the part `judged`. `time` and the duration `training` are in s.
     """
     values = {f"{name}_true": truth[name] for name in STATISTICS}
-    values |= {f"{name}_estimate": found[name] for name in STATISTICS}
+    values |= {f"{name}_estimate": result[name] for name in STATISTICS}
     values["hamiltonian_growth"] = truth["hamiltonian"][0] + growth
     windows = {"training": time <= training, "prediction": time > training}
     # Of the path, not of its mean: that may vanish.
     rms = np.hypot(truth["mean"], truth["std"])
     for window, rows in windows.items():
         values[f"mean_error_{window}"] = relative_error(
-            found["mean"][rows, judged] - truth["mean"][rows, judged],
+            result["mean"][rows, judged] - truth["mean"][rows, judged],
             rms[rows, judged],
         )
     values["std_error"] = relative_error(
-        found["std"][:, judged] - truth["std"][:, judged], truth["std"][:, judged]
+        result["std"][:, judged] - truth["std"][:, judged], truth["std"][:, judged]
     )
     values["diverged"] = diverged
     coords = {"replicate": replicate, "time": time, **axis}

@@ -2,12 +2,9 @@
 
 A method keeps its loop as a readable template; the blocks ``{name}`` in it are replaced
 by assignments generated from expressions. Numba compiles the module and caches it
-beside a copy of the text, under a name made of its content; what it left is used only
-if it has the digests that the job which compiled it noted at its end.
+beside a copy of the text, under a name made of its content.
 """
 
-import atexit
-import contextlib
 import hashlib
 import re
 import sys
@@ -19,13 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leastaction.core.cache import (
-    cache_folder,
-    keep,
-    private,
-    recall,
-    write_to_cache,
-)
+from leastaction.core.cache import cache_folder, private, write_to_cache
 from leastaction.core.families import is_plain
 
 if TYPE_CHECKING:
@@ -111,10 +102,7 @@ def _load(source: str) -> ModuleType:
 
 
 def _copied(source: str, path: Path) -> bool:
-    """Whether Numba can cache beside a copy of `source`; what it left there is proved.
-
-    Numba reads what it finds without a check, and does not know of a full disk.
-    """
+    """Whether Numba can cache beside a copy of `source`."""
     folder = path.parent / "__pycache__"
     if not private(path.parent) or not private(folder):
         return False
@@ -122,30 +110,7 @@ def _copied(source: str, path: Path) -> bool:
         copied = path.read_bytes() == source.encode()
     except OSError:
         copied = False
-    if not copied and not write_to_cache(source, path):
-        return False
-    known = recall(f"{path.stem}.json") or {}
-    for name, digest in _compiled(path.stem, folder).items():
-        if known.get(name) != digest:
-            (folder / name).unlink(missing_ok=True)
-    atexit.register(_note_compiled, path.stem, folder)
-    return True
-
-
-def _compiled(stem: str, folder: Path) -> dict[str, str]:
-    """Digests of what Numba keeps of a kernel, by name of the file."""
-    return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.glob(f"{stem}.*.nb[ic]"))
-    }
-
-
-def _note_compiled(stem: str, folder: Path) -> None:
-    """Keep the digests, at the end of a job."""
-    with contextlib.suppress(OSError):  # another job may be replacing a file
-        digests = _compiled(stem, folder)
-        if digests != recall(f"{stem}.json"):
-            keep(f"{stem}.json", digests)
+    return copied or write_to_cache(source, path)
 
 
 # One index instead of two: a hundred assignments compile in half the time.

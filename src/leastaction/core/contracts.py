@@ -36,7 +36,7 @@ class Variable:
 
 TIME = Variable("time", "s", "time")
 # What is taken as it is.
-WHOLE = (xr.DataArray, xr.Variable)
+ARRAYS = (xr.DataArray, xr.Variable)
 
 
 def variables(
@@ -55,14 +55,14 @@ def variables(
     >>> variables("replicate time:\\n q [m] position", finite=["q"])["q"].dims
     ('replicate', 'time')
     """
-    found, dims = {}, ""
+    result, dims = {}, ""
     for line in table.splitlines():
         name, bracket, rest = line.strip().partition(" [")
         if not bracket:
             dims = name.removesuffix(":")
             continue
         unit, _, meaning = rest.partition("] ")
-        found[name] = Variable(
+        result[name] = Variable(
             dims,
             (units or {}).get(unit, unit),
             meaning.strip(),
@@ -70,7 +70,7 @@ def variables(
             may_be_empty=name in may_be_empty,
             optional=name in optional,
         )
-    return found
+    return result
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Contract:
         {'replicate': 1, 'time': 2}
         """
         unknown = [k for k in values if k not in self.variables]
-        if not all(isinstance(values[k], WHOLE) for k in unknown):
+        if not all(isinstance(values[k], ARRAYS) for k in unknown):
             raise ValueError(f"{sorted(unknown)} is not in the contract")
         described, units = {"time": TIME, **self.variables}, units or {}
         coords = dict(coords or {})
@@ -121,7 +121,7 @@ class Contract:
         return xr.Dataset(data, coords, attrs)
 
     def _entry(self, name: str, value, unit: str | None = None):
-        if isinstance(value, WHOLE):
+        if isinstance(value, ARRAYS):
             return value
         variable = self.variables.get(name, TIME)
         array = np.asarray(value)
@@ -143,10 +143,10 @@ def contracts() -> Mapping[str, Contract]:
     """Every contract by its name."""
     from leastaction.core import estimate
 
-    found = dict(estimate.CONTRACTS)
+    result = dict(estimate.CONTRACTS)
     for module in families.modules("contracts"):
-        found |= module.CONTRACTS
-    return found
+        result |= module.CONTRACTS
+    return result
 
 
 class ContractError(ValueError):
@@ -159,46 +159,46 @@ def problems(dataset: xr.Dataset, name: str, most_bytes: float = np.inf) -> list
     Variables of more than `most_bytes` are not looked through for NaN.
     """
     contract = contracts()[name]
-    found = []
+    result = []
     for variable, expected in contract.variables.items():
         dims = expected.dims
         if variable not in dataset and expected.optional:
             continue
         if variable not in dataset:
-            found.append(f"variable {variable!r} {dims} is missing")
+            result.append(f"variable {variable!r} {dims} is missing")
             continue
         array = dataset[variable]
-        given = array.dims
+        actual = array.dims
         if contract.swept:
-            given = tuple(d for d in given if d not in SWEEP)
-        if given != dims:
-            found.append(f"{variable!r} has dimensions {array.dims}, expected {dims}")
+            actual = tuple(d for d in actual if d not in SWEEP)
+        if actual != dims:
+            result.append(f"{variable!r} has dimensions {array.dims}, expected {dims}")
         missing = [key for key in ("units", "long_name") if key not in array.attrs]
         if missing:
-            found.append(f"{variable!r} lacks the attribute {' and '.join(missing)}")
+            result.append(f"{variable!r} lacks the attribute {' and '.join(missing)}")
         if 0 in array.shape and not expected.may_be_empty:
-            found.append(f"{variable!r} is empty: {dict(array.sizes)}")
+            result.append(f"{variable!r} is empty: {dict(array.sizes)}")
         if not expected.finite or array.nbytes > most_bytes:
             continue
         finite = np.isfinite(array.values)
         if not finite.all():  # a tenth of the time of looking for them
             bad = np.argwhere(~finite)
             where = dict(zip(array.dims, map(int, bad[0]), strict=True))
-            found.append(
+            result.append(
                 f"{variable!r} has {len(bad)} values that are not finite, "
                 f"the first at {where}"
             )
-    found += _name_problems(dataset)
+    result += _name_problems(dataset)
     if "time" in dataset.coords:
-        found += _time_problems(dataset["time"])
-    return found
+        result += _time_problems(dataset["time"])
+    return result
 
 
 def _name_problems(dataset: xr.Dataset) -> list[str]:
     """Names of quantities that are more than a name: they become code."""
     labels = [dataset[k] for k in NAMED if k in dataset.coords]
     labels += [dataset.attrs[k] for k in NAMED if k in dataset.attrs]
-    names = [name for given in labels for name in np.ravel(given).tolist()]
+    names = [name for label in labels for name in np.ravel(label).tolist()]
     return [
         f"{str(name)[:60]!r} cannot name a quantity: expected ASCII letters, digits "
         "and underscores, a letter first"
@@ -239,9 +239,9 @@ def check(
             f"{name!r} (made by {contracts()[name].made_by}) is needed here; "
             "choose methods that fit together"
         )
-    found = problems(dataset, name, most_bytes)
-    if found:
-        listing = "\n".join(f"  - {problem}" for problem in found)
+    result = problems(dataset, name, most_bytes)
+    if result:
+        listing = "\n".join(f"  - {problem}" for problem in result)
         raise ContractError(
             f"{source} is not a valid {name!r} dataset "
             f"(made by {contracts()[name].made_by}):\n{listing}"

@@ -193,12 +193,12 @@ def model_dataset(
 
     Candidates are text: the file alone is enough to derive equations and simulate.
     """
-    given = observations.attrs
+    about = observations.attrs
     # A field is one degree of freedom.
-    dof = observations["dof"].values if "dof" in observations.dims else [given["field"]]
+    dof = observations["dof"].values if "dof" in observations.dims else [about["field"]]
     values = _values(lagrangian, volatility, len(dof))
-    for dims, found in (((), lagrangian), (("dof",), volatility)):
-        values |= {k: _entry(dims, *entry) for k, entry in found.diagnostics.items()}
+    for dims, result in (((), lagrangian), (("dof",), volatility)):
+        values |= {k: _entry(dims, *entry) for k, entry in result.diagnostics.items()}
     if lagrangian.by_equation is not None:
         values["equation_coefficient_estimate"] = lagrangian.by_equation
     if lagrangian.criterion.size:
@@ -218,7 +218,7 @@ def model_dataset(
     coords = {"replicate": observations["replicate"]}
     if any("node" in dims for dims, *_ in by_node.values()):
         coords["node"] = observations["node"]
-    domain = {n: v for n, v in given.items() if n == "field" or n.startswith("domain_")}
+    domain = {n: v for n, v in about.items() if n == "field" or n.startswith("domain_")}
     attrs = {"calculus": calculus} | domain
     return MODEL.dataset({**words, **values, **coords}, candidates, attrs)
 
@@ -289,13 +289,13 @@ def positions(
     texts: Sequence[str], terms: Sequence[str], coordinates: Sequence[str]
 ) -> list[int]:
     """Positions of candidates of L, however written; ValueError if a text is none."""
-    found = []
+    result = []
     for text in texts:
         term = text if text in terms else _as_written(text, tuple(coordinates))
         if term not in terms:
             raise ValueError(unknown("candidate", text, terms))
-        found.append(terms.index(term))
-    return found
+        result.append(terms.index(term))
+    return result
 
 
 @lru_cache(maxsize=256)
@@ -342,10 +342,10 @@ def lagrangian_estimate(
     `coefficients` and `std` are of L and then of D, shape (column,); `arrays` is
     `by_node` of the :class:`LagrangianEstimate`.
     """
-    given = equations.variables
+    data = equations.variables
 
     def of_both(name: str) -> list[str]:
-        both = given[name], given[f"dissipation_{name}"]
+        both = data[name], data[f"dissipation_{name}"]
         return [str(text) for one in both for text in one.values]
 
     columns = {
@@ -356,7 +356,7 @@ def lagrangian_estimate(
         "equivalent": of_both("equivalent"),
     }
     return LagrangianEstimate.of_columns(
-        given["term"].size,
+        data["term"].size,
         columns,
         diagnostics=diagnostics,
         criterion=np.zeros(0) if criterion is None else criterion,

@@ -113,8 +113,8 @@ def names_in(text: str | int | float) -> list[str]:
     >>> names_in("atan2(x - x0, 2*y)")
     ['x', 'x0', 'y']
     """
-    found = re.findall(r"(?<![\w.])[A-Za-z]\w*", str(text))
-    return [n for n in dict.fromkeys(found) if n not in {**FUNCTIONS, **CONSTANTS}]
+    result = re.findall(r"(?<![\w.])[A-Za-z]\w*", str(text))
+    return [n for n in dict.fromkeys(result) if n not in {**FUNCTIONS, **CONSTANTS}]
 
 
 class _Writer(StrPrinter):
@@ -298,12 +298,12 @@ class _Reader:
             raise self.refuse(node, "only + - * / ** are operators here")
         if isinstance(node.op, ast.Div) and b.is_zero:
             raise self.refuse(node, "division by zero")
-        found = OPERATORS[type(node.op)](a, b)
-        for factor in sp.Mul.make_args(found):
+        result = OPERATORS[type(node.op)](a, b)
+        for factor in sp.Mul.make_args(result):
             self.check_exponent(node, factor.as_base_exp()[1])
-        if not found.is_Add and terms_written_out(found) > MOST_TERMS:
+        if not result.is_Add and terms_written_out(result) > MOST_TERMS:
             raise self.refuse(node, f"a product with more than {MOST_TERMS} terms")
-        return found
+        return result
 
     def power(self, node: ast.AST, base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
         """A power that is neither a huge number nor a huge sum."""

@@ -64,8 +64,8 @@ def extend() -> bool:
 
 def modules(name: str) -> Iterator[ModuleType]:
     """Module `name`, such as ``contracts``, of every family that has it."""
-    found = (module(package, name) for package in _packages)
-    yield from (one for one in found if one is not None)
+    result = (module(package, name) for package in _packages)
+    yield from (one for one in result if one is not None)
 
 
 def module(package: str, name: str) -> ModuleType | None:
@@ -95,14 +95,14 @@ def figures() -> dict[str, str]:
     file are named in ``SHARED`` of ``figures/__init__.py``; a file whose name begins
     with an underscore is no figure.
     """
-    found = {}
+    result = {}
     for folder in modules("figures"):
         files = Path(folder.__file__).parent.glob("[!_]*.py")
         file_of = {path.stem: path.stem for path in files}
         for file, names in getattr(folder, "SHARED", {}).items():
             file_of |= dict.fromkeys(names, file)
-        found |= {n: f"{folder.__name__}.{file_of[n]}" for n in sorted(file_of)}
-    return found
+        result |= {n: f"{folder.__name__}.{file_of[n]}" for n in sorted(file_of)}
+    return result
 
 
 def implementation(reference: str):
@@ -140,20 +140,21 @@ def declared_units(config: Mapping) -> dict[str, str]:
     }
 
 
-def system_reference(given: Mapping) -> str:
-    """Module and class of systems that `given` names."""
+def system_reference(section: Mapping) -> str:
+    """Module and class of systems that `section` names."""
     known = registered("SYSTEM").items()
     return next(
-        (name for key, name in known if key in given), "leastaction.core.system:System"
+        (name for key, name in known if key in section),
+        "leastaction.core.system:System",
     )
 
 
-def system_class(given: Mapping) -> type:
+def system_class(section: Mapping) -> type:
     """Class of systems that a section `system`, or the attributes of a model, name.
 
     Families list the classes of their own in the table ``SYSTEM`` of their package.
     """
-    return implementation(system_reference(given))
+    return implementation(system_reference(section))
 
 
 def system_from_config(config: Mapping):
@@ -170,11 +171,11 @@ def is_plain(name) -> bool:
     return isinstance(name, str) and bool(PLAIN.fullmatch(name))
 
 
-def unknown(kind: str, given, known: Iterable) -> str:
+def unknown(kind: str, entry, known: Iterable) -> str:
     """One sentence about a name that is not among `known`, with a suggestion."""
-    names, given = [str(name) for name in known], str(given)[:LONGEST_NAME]
-    close = difflib.get_close_matches(given, names, n=1)
+    names, entry = [str(name) for name in known], str(entry)[:LONGEST_NAME]
+    close = difflib.get_close_matches(entry, names, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else "."
     shown = ", ".join(names[:MOST_SHOWN]) or "none"
     more = f", ... ({len(names)} in all)" if len(names) > MOST_SHOWN else ""
-    return f"unknown {kind} {given!r}{hint} Known: {shown}{more}"
+    return f"unknown {kind} {entry!r}{hint} Known: {shown}{more}"

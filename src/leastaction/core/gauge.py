@@ -128,7 +128,7 @@ def _as_given(expressions: tuple, coordinates: Sequence[str]) -> tuple:
 
 def _relations(made: Sequence[tuple[Callable, tuple]], coordinates) -> dict:
     """Relations {position: {earlier position: weight}} of functions of expressions."""
-    found: list[dict] = []
+    result: list[dict] = []
 
     def answer() -> dict | None:
         columns = [
@@ -136,10 +136,10 @@ def _relations(made: Sequence[tuple[Callable, tuple]], coordinates) -> dict:
             for function, expressions in made
             for expression in expressions
         ]
-        found.append(_column_relations(columns))
+        result.append(_column_relations(columns))
         parts = {
             str(j): {str(i): sp.nsimplify(weight) for i, weight in row.items()}
-            for j, row in found[0].items()
+            for j, row in result[0].items()
         }
         if not all(w.is_Rational for row in parts.values() for w in row.values()):
             return None
@@ -151,8 +151,8 @@ def _relations(made: Sequence[tuple[Callable, tuple]], coordinates) -> dict:
     )
     sources = [__file__, *(inspect.getfile(function) for function, _ in made)]
     document = cached(question, sources, answer)
-    if found:
-        return found[0]
+    if result:
+        return result[0]
     return {
         int(j): {int(i): sp.Rational(weight) for i, weight in row.items()}
         for j, row in document.items()

@@ -76,10 +76,10 @@ def most_likely(
         return minimize(objective, np.clip(start, low, high), arguments, **how)
 
     heat = iterations if race is None else min(race, iterations)
-    found = min((search(start, heat) for start in starts), key=lambda one: one.fun)
+    result = min((search(start, heat) for start in starts), key=lambda one: one.fun)
     if iterations > heat:
-        found = search(found.x, iterations - heat)
-    return found.x
+        result = search(result.x, iterations - heat)
+    return result.x
 
 
 class Posterior:

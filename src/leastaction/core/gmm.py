@@ -90,13 +90,13 @@ def iterate(
     """
     support, converged, deterministic = None, False, False
     for _ in range(MOST_ITERATIONS):
-        found = fit(noise)
-        converged, support = found.support == support, found.support
-        noise = residual_noise(found, noise)
+        result = fit(noise)
+        converged, support = result.support == support, result.support
+        noise = residual_noise(result, noise)
         deterministic = is_rounding(noise)
         if converged or deterministic:
             break
-    return Converged(found, noise, converged, deterministic)
+    return Converged(result, noise, converged, deterministic)
 
 
 def best_by_criterion(
@@ -140,12 +140,12 @@ def select(
         c[:, reference] = scale
         rows = np.arange(len(subsets))[:, None]
         c[rows, np.asarray(others)[subsets]] = values
-        own = np.einsum("abij,ni,nj->nab", increments, c, c, optimize=True)
-        own = np.einsum("da,nab,db->nd", directions, own, directions)
-        return np.clip(own / share, SMALLEST_VARIANCE_RATIO, 1.0)
+        variances = np.einsum("abij,ni,nj->nab", increments, c, c, optimize=True)
+        variances = np.einsum("da,nab,db->nd", directions, variances, directions)
+        return np.clip(variances / share, SMALLEST_VARIANCE_RATIO, 1.0)
 
-    found = best_by_criterion(a, b, max_terms, samples, variance)
-    chosen = list(found.support)
+    result = best_by_criterion(a, b, max_terms, samples, variance)
+    chosen = list(result.support)
     support = [others[i] for i in chosen]
     coefficients = np.zeros(terms)
     covariance = np.zeros((terms, terms))
@@ -160,15 +160,15 @@ def select(
         coefficients[support] = solution
         covariance[np.ix_(support, support)] = inverse @ inverse.T
         residual = b.ravel() - active @ solution
-    ties = tuple(tuple(others[i] for i in tie) for tie in found.ties)
-    selection = tuple(support), found.criterion, ties
+    ties = tuple(tuple(others[i] for i in tie) for tie in result.ties)
+    selection = tuple(support), result.criterion, ties
     return Fit(*selection, coefficients, covariance, float(residual @ residual), rank)
 
 
 def lagrangian_estimate(
     library,
-    found: Converged,
-    given: np.ndarray | None = None,
+    result: Converged,
+    fixed: np.ndarray | None = None,
     place: Sequence[int] | None = None,
     noise: tuple[np.ndarray, np.ndarray] | None = None,
     diagnostics: Mapping[str, tuple] | None = None,
@@ -176,23 +176,23 @@ def lagrangian_estimate(
     """Estimate over all candidates from a :class:`Fit` over those of the moments.
 
     `library` has one replicate of moments, with names and status of all candidates;
-    `given` (candidate,) are the coefficients of the reference and `place` the positions
+    `fixed` (candidate,) are the coefficients of the reference and `place` the positions
     of the columns of the fit, by default as `library` names them; `noise` is S Sᵀ of
     the residual and its standard error, shape (dof, dof).
 
     Warnings tell if the selection did not converge, or the data look deterministic.
     """
-    fit = found.fit
+    fit = result.fit
     names = [str(term) for term in library["candidate"].values]
-    if given is None:
-        given = library["library_given"].values
+    if fixed is None:
+        fixed = library["library_given"].values
     if place is None:
         place = [names.index(str(term)) for term in library["term"].values]
     coefficients, std = np.zeros(len(names)), np.zeros(len(names))
     coefficients[place] = fit.coefficients
-    coefficients[given != 0] = given[given != 0]
+    coefficients[fixed != 0] = fixed[fixed != 0]
     std[place] = np.sqrt(np.diag(fit.covariance))
-    if found.deterministic:
+    if result.deterministic:
         std[std > 0] = np.nan
     columns = {
         "terms": [name.removeprefix("D: ") for name in names],
@@ -208,22 +208,22 @@ def lagrangian_estimate(
         columns,
         noise_covariance=covariance,
         noise_std=covariance_std,
-        diagnostics=_tests(found) | dict(diagnostics or {}),
+        diagnostics=_tests(result) | dict(diagnostics or {}),
         criterion=fit.criterion,
         alternatives="; ".join(ties),
     )
 
 
-def _tests(found: Converged) -> dict[str, tuple]:
+def _tests(result: Converged) -> dict[str, tuple]:
     """J and whether the selection converged, as diagnostics; warnings if it did not."""
-    j, degrees = found.fit.j, found.fit.rank - len(found.fit.support)
-    if found.deterministic:
+    j, degrees = result.fit.j, result.fit.rank - len(result.fit.support)
+    if result.deterministic:
         log.warning(
             "no noise is left in the residual: the data look deterministic, and there "
             "is nothing to base standard errors and J on"
         )
         j = np.nan
-    elif not found.converged:
+    elif not result.converged:
         log.warning(
             "the selected terms changed in each of %d passes: the data cannot decide "
             "between candidates; list fewer of them",
@@ -232,7 +232,7 @@ def _tests(found: Converged) -> dict[str, tuple]:
     repeats = "whether the selection repeats itself under its own noise"
     return {
         "j_statistic": (j, "1", "Hansen J statistic"),
-        "converged": (int(found.converged), "1", repeats),
+        "converged": (int(result.converged), "1", repeats),
         "j_degrees": (degrees, "1", "degrees of freedom of J"),
         "j_p_value": (float(chdtrc(degrees, j)), "1", "p-value of J"),
     }

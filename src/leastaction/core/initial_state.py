@@ -70,9 +70,11 @@ def random_names(settings: Mapping) -> Callable[..., dict]:
             index = first_index(len(boxes)) + trajectory
             points = dict(zip(boxes, halton_starts(index, low, high)[0], strict=True))
         return {
-            symbol(name): points[name] if name in points else getattr(rng, kind)(*given)
+            symbol(name): points[name]
+            if name in points
+            else getattr(rng, kind)(*bounds)
             for name, recipe in recipes.items()
-            for kind, given in recipe.items()
+            for kind, bounds in recipe.items()
         }
 
     return draw
@@ -87,11 +89,11 @@ def initial_expressions(
     a state is missing or unknown, or an expression is not arithmetic over these names.
     """
     names = list(system.initial_names)
-    given = [name for name in settings if name != "random"]
-    wrong = sorted(set(names) ^ set(given))
+    entries = [name for name in settings if name != "random"]
+    wrong = sorted(set(names) ^ set(entries))
     if wrong:
         raise ValueError(
-            f"initial_state: expected exactly {names}, got {given}; check {wrong}"
+            f"initial_state: expected exactly {names}, got {entries}; check {wrong}"
         )
     drawn = settings.get("random", {})
     for name in drawn:

@@ -37,16 +37,16 @@ def digests(
     `estimator` reads or makes, whose output is the file `last`; a result may be that of
     another estimator (:func:`maker`).
     """
-    found = {"observations": (before := _digest(first))}
+    result = {"observations": (before := _digest(first))}
     if last == "observations":
-        return found
+        return result
     for stage, file in zip(STAGES, FILES, strict=True):
         before = _digest(before, step_settings(stage, example, estimator))
         for name in (estimator, maker(example["estimators"], estimator, stage)):
-            found[f"{name}/{file}"] = before
+            result[f"{name}/{file}"] = before
         if file == last:
-            return found
-    return found | {f"{estimator}/{last}": _digest(before, example["validate"])}
+            return result
+    return result | {f"{estimator}/{last}": _digest(before, example["validate"])}
 
 
 def _digest(*settings) -> str:
@@ -83,12 +83,12 @@ def jobs_of(estimators: Mapping, name: str) -> list[tuple[str, ...]]:
         if maker(estimators, other, stage) == name != other
         and maker(estimators, other, after) == other
     }
-    found: list[tuple[str, ...]] = [()]
+    result: list[tuple[str, ...]] = [()]
     for stage in STAGES:
         if maker(estimators, name, stage) == name:
-            found[-1] += (stage,)
-            found += [()] if stage in read else []
-    return [stages for stages in found if stages]
+            result[-1] += (stage,)
+            result += [()] if stage in read else []
+    return [stages for stages in result if stages]
 
 
 def modules_of(stage: str, example: Mapping, estimator: str | None = None) -> list[str]:

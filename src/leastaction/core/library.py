@@ -57,7 +57,7 @@ class Candidates:
         return self.references[0][1]
 
     @property
-    def given(self) -> np.ndarray:
+    def fixed(self) -> np.ndarray:
         """Given coefficient of every candidate, zero where it is identified."""
         coefficients = np.zeros(len(self.terms))
         for i, value in self.references:
@@ -152,16 +152,16 @@ class Candidates:
         lagrangian = system.evaluated(system.lagrangian)
         lagrangian = sp.nsimplify(lagrangian, rational=True)
         known = self.terms, self.coordinates, self.equations
-        found = representation(lagrangian, *known)
-        if found is None or found.get(self.reference, 0) == 0:
+        result = representation(lagrangian, *known)
+        if result is None or result.get(self.reference, 0) == 0:
             return None
-        scale = self.reference_coefficient / float(found[self.reference])
+        scale = self.reference_coefficient / float(result[self.reference])
         coefficients = np.zeros(len(self.terms))
-        for i, value in found.items():
+        for i, value in result.items():
             coefficients[i] = scale * float(value)
         fixed = [i for i, _ in self.references]
         removed = set(np.flatnonzero(coefficients)) - {*self.columns, *fixed}
-        same = np.allclose(coefficients[fixed], self.given[fixed], rtol=1e-9)
+        same = np.allclose(coefficients[fixed], self.fixed[fixed], rtol=1e-9)
         return (coefficients, scale) if same and not removed else None
 
 
@@ -225,10 +225,14 @@ class Library(Candidates):
     @cached_property
     def column_terms(self) -> list[sp.Expr]:
         """Functions behind `columns`."""
-        whole = sp.Integer(0)
+        reference = sp.Integer(0)
         for i, value in self.references:
-            whole += sp.nsimplify(value / self.reference_coefficient) * self.terms[i]
-        return [whole if i == self.reference else self.terms[i] for i in self.columns]
+            reference += (
+                sp.nsimplify(value / self.reference_coefficient) * self.terms[i]
+            )
+        return [
+            reference if i == self.reference else self.terms[i] for i in self.columns
+        ]
 
     @cached_property
     def momenta(self) -> list[list[sp.Expr]]:
@@ -253,10 +257,10 @@ class Library(Candidates):
         function = system.evaluated(system.dissipation)
         function = sp.nsimplify(function, rational=True)
         known = self.dissipation, self.coordinates, rayleigh_force
-        found = representation(function, *known)
-        if found is None:
+        result = representation(function, *known)
+        if result is None:
             return None
-        for j, value in found.items():
+        for j, value in result.items():
             coefficients[j] = scale * float(value)
         return coefficients
 
@@ -287,18 +291,18 @@ def multiples(
 
     ValueError if a part of the reference is no multiple of a candidate.
     """
-    whole = _multiple(reference, terms)
-    if whole is not None:
-        return (whole,)
-    found = []
+    multiple = _multiple(reference, terms)
+    if multiple is not None:
+        return (multiple,)
+    result = []
     for part in sp.Add.make_args(sp.expand(reference)):
-        found.append(_multiple(part, terms))
-        if found[-1] is None:
+        result.append(_multiple(part, terms))
+        if result[-1] is None:
             raise ValueError(
                 f"reference: {part} is not a multiple of a candidate; "
                 f"the candidates are {', '.join(map(str, terms))}"
             )
-    return tuple(found)
+    return tuple(result)
 
 
 def _multiple(part: sp.Expr, terms: Sequence[sp.Expr]) -> tuple[int, float] | None:
@@ -354,7 +358,10 @@ def canonical(coefficients: np.ndarray, library: Library) -> np.ndarray:
 
 
 def compare(
-    found: np.ndarray, truth: np.ndarray, library: Library, fit_scale: bool = True
+    coefficients: np.ndarray,
+    truth: np.ndarray,
+    library: Library,
+    fit_scale: bool = True,
 ) -> Comparison:
     """Compare two laws, (all candidates,), up to scale, gauge and identities.
 
@@ -364,22 +371,22 @@ def compare(
 
     it is not free (`fit_scale`) where external forces were measured.
     """
-    found, truth = canonical(found, library), canonical(truth, library)
+    coefficients, truth = canonical(coefficients, library), canonical(truth, library)
     damping = library.dissipation_names
     names = np.array([*library.names, *damping], dtype=object)
     shown = np.array([*library.names, *(f"D: {n}" for n in damping)], dtype=object)
-    there, wanted = found != 0, truth != 0
-    ratio = found[wanted] / truth[wanted]
+    present, true_terms = coefficients != 0, truth != 0
+    ratio = coefficients[true_terms] / truth[true_terms]
     scale = 1.0
     if fit_scale and ratio.any():
         scale = float(ratio.sum() / (ratio**2).sum())
     return Comparison(
-        exact=bool((there == wanted).all()),
-        missing=tuple(names[wanted & ~there]),
-        extra=tuple(names[there & ~wanted]),
+        exact=bool((present == true_terms).all()),
+        missing=tuple(names[true_terms & ~present]),
+        extra=tuple(names[present & ~true_terms]),
         scale=scale,
         error=scale * ratio - 1.0,
-        terms=tuple(shown[wanted]),
+        terms=tuple(shown[true_terms]),
     )
 
 
@@ -405,23 +412,23 @@ def candidates(recipe: Sequence[Mapping], names: Sequence[str]) -> tuple[sp.Expr
     count = sum(_count(entry) for entry in recipe)
     if count > MOST_CANDIDATES:
         raise ValueError(f"{count} candidates; at most {MOST_CANDIDATES} are accepted")
-    found: dict[sp.Expr, None] = {}
+    result: dict[sp.Expr, None] = {}
     for entry in recipe:
         ((kind, body),) = entry.items()
         if kind == "exclude":
             for text in body:
                 term = parse(text, names)
-                if term not in found:
+                if term not in result:
                     raise ValueError(f"exclude: {text!r} is not among the candidates")
-                del found[term]
+                del result[term]
             continue
         for term in _generated(entry, names):
-            if term in found:
+            if term in result:
                 raise ValueError(
                     f"{kind}: {term} is a candidate already; leave it out here"
                 )
-            found[term] = None
-    return tuple(found)
+            result[term] = None
+    return tuple(result)
 
 
 def _count(entry: Mapping) -> int:

@@ -29,9 +29,10 @@ validate       ``(system, model, simulation, settings, library, *, example, seed
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from importlib.util import resolve_name
-from typing import TYPE_CHECKING, Annotated, ClassVar, Union
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Union
 
 from pydantic import Field, TypeAdapter
 from pydantic_core import core_schema
@@ -58,6 +59,9 @@ class Step(Settings):
     the class if it begins with a dot; `reads` are contracts that it accepts or, where
     these alone do not say it, `after` the methods of the stage before; `makes` is the
     contract of what it makes; `uses` the parts of the section `library` that reach it.
+
+    A class with a `run` is a method, called as the class is, :class:`JointSpline`
+    ``joint_spline``, unless the keyword `method` of the class gives another name.
     """
 
     stage: ClassVar[str]
@@ -66,6 +70,14 @@ class Step(Settings):
     after: ClassVar[tuple[str, ...]] = ()
     makes: ClassVar[str]
     uses: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, method: str = "", **options):
+        super().__init_subclass__(**options)
+        if "run" in vars(cls) and cls.stage != "validate":
+            name = method or re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+            fields = vars(cls).get("__annotations__", {})
+            cls.__annotations__ = {"method": Literal[name], **fields}
+            cls.method = name
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options):
@@ -233,19 +245,19 @@ class Identify(Step):
         from leastaction.core.estimate import model_dataset, no_volatility
 
         more = (observations, library) if self.returns_to_samples else ()
-        found = self.function()(equations, self.plain(), *more)
+        result = self.function()(equations, self.plain(), *more)
         if self.makes != "model":
-            return found
+            return result
         step = getattr(self, "volatility", None)
         if self.finds_volatility:
-            found, volatility = found
+            result, volatility = result
         elif step is None:
             volatility = no_volatility(observations.sizes["dof"])
         else:
             method = step.function()
-            volatility = method(observations, found, step.plain(), library)
+            volatility = method(observations, result, step.plain(), library)
         calculus = library.get("calculus", "ito")
-        return model_dataset(observations, found, volatility, calculus)
+        return model_dataset(observations, result, volatility, calculus)
 
 
 def _over_cases(function, observations, *others, **selection):
@@ -255,11 +267,11 @@ def _over_cases(function, observations, *others, **selection):
 
     if "warnings" not in observations.attrs:
         return over_cases(function, observations, *others, **selection)
-    with warnings_told() as told:
-        found = over_cases(function, observations, *others, **selection)
+    with warnings_told() as messages:
+        result = over_cases(function, observations, *others, **selection)
     lists = [json.loads(data.attrs.get("warnings", "[]")) for data in others]
-    every = dict.fromkeys(text for texts in [*lists, told] for text in texts)
-    return found.assign_attrs(warnings=json.dumps(list(every)))
+    every = dict.fromkeys(text for texts in [*lists, messages] for text in texts)
+    return result.assign_attrs(warnings=json.dumps(list(every)))
 
 
 class Rollout(Step):
@@ -276,8 +288,8 @@ class Rollout(Step):
 
 def part(mapping: Mapping, key: str) -> Mapping:
     """Return a section, or an empty one where there is none or something else."""
-    found = mapping.get(key)
-    return found if isinstance(found, Mapping) else {}
+    result = mapping.get(key)
+    return result if isinstance(result, Mapping) else {}
 
 
 @of_families

@@ -40,17 +40,17 @@ def cases(dataset: xr.Dataset, selection: Mapping | None = None) -> Iterator[tup
 
     ValueError if the selection names one that the dataset does not have.
     """
-    kept = []
+    selected = []
     for name, key in zip(SWEEP, ("modes", "levels"), strict=True):
-        there = list(dataset[name].values)
-        wanted = (selection or {}).get(key) or there
-        missing = [value for value in wanted if value not in there]
+        levels = list(dataset[name].values)
+        required = (selection or {}).get(key) or levels
+        missing = [value for value in required if value not in levels]
         if missing:
             raise ValueError(
-                f"{name}: {missing} are not among the recordings; these have {there}"
+                f"{name}: {missing} are not among the recordings; these have {levels}"
             )
-        kept.append([value for value in there if value in wanted])
-    yield from ((str(mode), float(level)) for mode, level in product(*kept))
+        selected.append([value for value in levels if value in required])
+    yield from ((str(mode), float(level)) for mode, level in product(*selected))
 
 
 def over_cases(
@@ -70,11 +70,11 @@ def over_cases(
     source = others[0] if others else observations
     done = {}
     for mode, level in cases(source, selection):
-        given = [o.sel(noise_mode=mode, noise_level=level, drop=True) for o in others]
-        done[mode, level] = function(recorded(observations, mode, level), *given)
-    whole = gathered(done)
-    about = observations["noise_level"].attrs or whole["noise_level"].attrs
-    return whole.assign_coords(noise_level=whole["noise_level"].assign_attrs(about))
+        earlier = [o.sel(noise_mode=mode, noise_level=level, drop=True) for o in others]
+        done[mode, level] = function(recorded(observations, mode, level), *earlier)
+    dataset = gathered(done)
+    about = observations["noise_level"].attrs or dataset["noise_level"].attrs
+    return dataset.assign_coords(noise_level=dataset["noise_level"].assign_attrs(about))
 
 
 def over_models(
@@ -108,10 +108,10 @@ def gathered(
         _joined([results[mode, level] for level in levels], "noise_level", same)
         for mode in modes
     ]
-    whole = _joined(rows, "noise_mode", same)
+    dataset = _joined(rows, "noise_mode", same)
     about = {"units": "SI units of the channel"}
     about["long_name"] = "standard deviation of the noise"
-    return whole.assign_coords(
+    return dataset.assign_coords(
         noise_mode=modes, noise_level=("noise_level", levels, about)
     )
 
@@ -138,5 +138,5 @@ def along_replicates(pieces: Sequence[xr.Dataset]) -> xr.Dataset:
     names = [k for k, v in first.variables.items() if "replicate" in v.dims]
     fixed = first.drop_vars(names)
     joined = xr.concat([piece[names] for piece in pieces], "replicate", join="exact")
-    whole = joined.merge(fixed, combine_attrs="override")[list(first.data_vars)]
-    return whole.assign_coords(fixed.coords)
+    dataset = joined.merge(fixed, combine_attrs="override")[list(first.data_vars)]
+    return dataset.assign_coords(fixed.coords)

@@ -37,14 +37,14 @@ def observations(arrays: Mapping, time, contract: str = "observations") -> xr.Da
             "dataset of that contract, such as a simulation makes"
         )
     kind = contracts()[contract]
-    given = {str(name): trajectories(name, x) for name, x in arrays.items()}
-    lengths = equal_lengths(given)
+    parts_of = {str(name): trajectories(name, x) for name, x in arrays.items()}
+    lengths = equal_lengths(parts_of)
     if len(set(lengths)) > 1:
         raise ValueError(
             f"trajectories have {', '.join(map(str, lengths))} samples; expected as "
             "many in each. Cut them, or use leastaction.learn"
         )
-    stacked = {name: np.stack(parts) for name, parts in given.items()}
+    stacked = {name: np.stack(parts) for name, parts in parts_of.items()}
     for name, x in stacked.items():
         if not np.isfinite(x).all():
             raise ValueError(f"{name}: {int((~np.isfinite(x)).sum())} are not finite")
@@ -91,26 +91,26 @@ def _numbers(name: str, part) -> np.ndarray:
             column = column.dt.total_seconds()
         if column.dtype.kind in "fiu":
             return column.to_numpy(dtype=float, na_value=np.nan)
-        given = f"holds {column.dtype}"
+        fault = f"holds {column.dtype}"
     else:
-        given = f"has a part of shape {np.shape(part)}"
+        fault = f"has a part of shape {np.shape(part)}"
     raise ValueError(
-        f"{name} {given}; expected numbers of shape (time,), (trajectory, time), or a "
+        f"{name} {fault}; expected numbers of shape (time,), (trajectory, time), or a "
         "list of trajectories"
     )
 
 
-def equal_lengths(given: Mapping[str, Sequence[np.ndarray]]) -> list[int]:
+def equal_lengths(arrays: Mapping[str, Sequence[np.ndarray]]) -> list[int]:
     """Samples of each trajectory; ValueError if they differ between arrays."""
-    if not given:
+    if not arrays:
         raise ValueError("there is no array; expected some by name, {'x': x}")
-    first, *others = given
-    lengths = [len(part) for part in given[first]]
+    first, *others = arrays
+    lengths = [len(part) for part in arrays[first]]
     for name in others:
-        own = [len(part) for part in given[name]]
-        if own != lengths:
+        here = [len(part) for part in arrays[name]]
+        if here != lengths:
             raise ValueError(
-                f"{name} has {shape(own)}, {first} has {shape(lengths)}; expected "
+                f"{name} has {shape(here)}, {first} has {shape(lengths)}; expected "
                 "arrays of equal lengths. Cut them to the same samples"
             )
     return lengths
@@ -124,26 +124,26 @@ def shape(lengths: Sequence[int]) -> str:
     return f"{len(lengths)} trajectories of {' to '.join(map(str, each))} samples"
 
 
-def _channels(given: dict[str, np.ndarray], kind) -> tuple[dict, list[str]]:
+def _channels(arrays: dict[str, np.ndarray], kind) -> tuple[dict, list[str]]:
     """Arrays (replicate, trajectory, time, dof) by channel, and the coordinates."""
-    names = [n for n in given if not n.endswith("dot")]
+    names = [n for n in arrays if not n.endswith("dot")]
     known = {name + ending for name in names for ending in ENDINGS.values()}
-    if not names or not set(given) <= known:
+    if not names or not set(arrays) <= known:
         raise ValueError(
-            f"{', '.join(set(given) - known)}: expected coordinates such as x, with "
+            f"{', '.join(set(arrays) - known)}: expected coordinates such as x, with "
             "xdot and xddot"
         )
     channels = {}
     for channel, ending in reversed(ENDINGS.items()):
-        own = [given.get(name + ending) for name in names]
-        there = [x is not None for x in own]
+        values = [arrays.get(name + ending) for name in names]
+        present = [x is not None for x in values]
         variable = kind.variables.get(channel)
-        if any(there) and variable is None:
+        if any(present) and variable is None:
             raise ValueError(f"this recipe reads no {names[0]}{ending}; leave it out")
-        if any(there) and not all(there):
+        if any(present) and not all(present):
             raise ValueError(f"{channel}: give it of every coordinate, or of none")
-        if any(there):
-            channels[channel] = np.stack(own, axis=-1)
+        if any(present):
+            channels[channel] = np.stack(values, axis=-1)
         elif variable is not None and not variable.optional:
             raise ValueError(f"this recipe reads {names[0]}{ending}, too; give it")
     return channels, names
@@ -196,8 +196,8 @@ def system(config: Mapping) -> Any:
     from leastaction.core.settings import CoordinateSystem, complete
 
     kinds = system_sections().items()
-    found = next((kind for key, kind in kinds if key in config), CoordinateSystem)
-    return system_from_config(complete(config, found, "the system"))
+    result = next((kind for key, kind in kinds if key in config), CoordinateSystem)
+    return system_from_config(complete(config, result, "the system"))
 
 
 def simulate(

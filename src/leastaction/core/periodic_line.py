@@ -17,13 +17,13 @@ def spectral_derivatives(u: np.ndarray, length: float, highest: int) -> np.ndarr
     """
     nodes, waves = u.shape[-1], np.fft.rfft(u)
     numbers = 2 * np.pi / length * np.arange(nodes // 2 + 1)
-    found = np.empty((highest, *u.shape))
+    result = np.empty((highest, *u.shape))
     for order in range(1, highest + 1):
         factor = (1j * numbers) ** order
         if order % 2 and nodes % 2 == 0:
             factor[-1] = 0.0
-        found[order - 1] = np.fft.irfft(factor * waves, nodes)
-    return found
+        result[order - 1] = np.fft.irfft(factor * waves, nodes)
+    return result
 
 
 def projection_on_waves(nodes: int, highest: int) -> np.ndarray:

@@ -50,7 +50,7 @@ def _integrate(rate, initial, dt, substeps, parameters, path, acceleration):
     size = initial.size
     dof = size // 2
     h = dt / substeps
-    state, there = initial.copy(), initial.copy()
+    state, trial = initial.copy(), initial.copy()
     k1, k2, k3, k4 = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     for n in range(path.shape[0]):
         rate(n * dt, state, parameters, k1)
@@ -64,14 +64,14 @@ def _integrate(rate, initial, dt, substeps, parameters, path, acceleration):
             time = n * dt + step * h
             rate(time, state, parameters, k1)
             for i in range(size):
-                there[i] = state[i] + h / 2 * k1[i]
-            rate(time + h / 2, there, parameters, k2)
+                trial[i] = state[i] + h / 2 * k1[i]
+            rate(time + h / 2, trial, parameters, k2)
             for i in range(size):
-                there[i] = state[i] + h / 2 * k2[i]
-            rate(time + h / 2, there, parameters, k3)
+                trial[i] = state[i] + h / 2 * k2[i]
+            rate(time + h / 2, trial, parameters, k3)
             for i in range(size):
-                there[i] = state[i] + h * k3[i]
-            rate(time + h, there, parameters, k4)
+                trial[i] = state[i] + h * k3[i]
+            rate(time + h, trial, parameters, k4)
             for i in range(size):
                 state[i] += h / 6 * (k1[i] + 2 * k2[i] + 2 * k3[i] + k4[i])
 
@@ -116,10 +116,10 @@ class Motion:
     def integrate(self, initial_state, samples, time_step, substeps=1, values=()):
         """Path of shape (samples, state), accelerations of shape (samples, dof)."""
         start = np.array(initial_state, dtype=float)
-        found = np.empty((samples, start.size)), np.empty((samples, self._dof))
+        result = np.empty((samples, start.size)), np.empty((samples, self._dof))
         steps = start, time_step, substeps, self._parameters(values)
-        _integrate(self._rate, *steps, *found)
-        return found
+        _integrate(self._rate, *steps, *result)
+        return result
 
     def accelerations(self, time, state, values=()):
         """Accelerations at given times and states, shape (samples, dof)."""

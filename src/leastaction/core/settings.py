@@ -43,16 +43,16 @@ class Settings(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_nulls(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
+    def _without_nulls(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
         fields = cls.model_fields
-        chosen = [key for key, value in given.items() if value is not None]
-        if cls.one_of_its_keys and set(given) <= set(fields):
+        chosen = [key for key, value in data.items() if value is not None]
+        if cls.one_of_its_keys and set(data) <= set(fields):
             check_one_key(fields, chosen)
         return {
             key: value
-            for key, value in given.items()
+            for key, value in data.items()
             if value is not None or key not in fields or fields[key].is_required()
         }
 
@@ -65,11 +65,11 @@ class Settings(BaseModel):
         return self.model_dump(by_alias=True, warnings=False)
 
 
-def check_one_key(known: Iterable[str], given: Sequence[str]) -> None:
+def check_one_key(known: Iterable[str], keys: Sequence[str]) -> None:
     """Validation error unless exactly one key is given."""
-    if len(given) != 1:
+    if len(keys) != 1:
         words = {"known": " or ".join(map(repr, known))}
-        words["given"] = " and ".join(map(repr, given)) or "neither"
+        words["given"] = " and ".join(map(repr, keys)) or "neither"
         text = "expected exactly one of the keys {known}, got {given}"
         raise PydanticCustomError("one_key", text, words)
 
@@ -86,7 +86,7 @@ def _as_written(value, validate):
     return value
 
 
-def _whole(value):
+def _integer(value):
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -135,7 +135,7 @@ def _drawn(label: str) -> str:
 
 # A whole number stays one, so that it is written in a file of results as in the YAML.
 Number = Annotated[float, Strict(), WrapValidator(_as_written)]
-Integer = Annotated[int, Strict(), BeforeValidator(_whole)]
+Integer = Annotated[int, Strict(), BeforeValidator(_integer)]
 Text = Annotated[str, Strict()]
 Title = Annotated[Text, Field(max_length=200), AfterValidator(_title)]
 Label = Annotated[Text, Field(max_length=40), AfterValidator(_drawn)]
@@ -204,8 +204,8 @@ class System(Settings):
     )
 
 
-def _by_rows(given) -> str:
-    return "matrix" if isinstance(given, list) else "by coordinate"
+def _by_rows(value) -> str:
+    return "matrix" if isinstance(value, list) else "by coordinate"
 
 
 class CoordinateSystem(System):
@@ -336,15 +336,17 @@ def _terms_alone(entries):
 Candidates = Annotated[
     list[Candidate], Field(min_length=1), BeforeValidator(_terms_alone)
 ]
-Given = dict[str, Number]
+Coefficients = dict[str, Number]
 
 
 class Known(Settings):
     """Coefficients of a stationary density that are given."""
 
-    lagrangian: Given | None = absent("Of L, by term.")
-    dissipation: Given | None = absent("Of D, by term.")
-    volatility: dict[str, Given] | None = absent("Of S^2, by coordinate and term.")
+    lagrangian: Coefficients | None = absent("Of L, by term.")
+    dissipation: Coefficients | None = absent("Of D, by term.")
+    volatility: dict[str, Coefficients] | None = absent(
+        "Of S^2, by coordinate and term."
+    )
 
 
 class Library(Settings):
@@ -421,21 +423,21 @@ class ConfigErrors(ConfigError):
 S = TypeVar("S", bound=Settings)
 
 
-def complete(given: Mapping, kind: type[Settings], where: str) -> dict:
+def complete(data: Mapping, kind: type[Settings], where: str) -> dict:
     """Return the data of a section with its defaults filled in; see `checked`."""
-    return checked(given, kind, where).plain()
+    return checked(data, kind, where).plain()
 
 
-def checked(given: Mapping, kind: type[S], where: str) -> S:
+def checked(data: Mapping, kind: type[S], where: str) -> S:
     """Settings of a kind; ConfigError with all that is misspelt, missing or wrong."""
-    if not isinstance(given, Mapping):
+    if not isinstance(data, Mapping):
         raise ConfigError(where, ["it is empty or is not a list of 'key: value'"])
     try:
-        return kind(**given)
+        return kind(**data)
     except ValidationError as error:
         schema = kind.model_json_schema()
-        found = [_sentence(e, given, schema) for e in error.errors(include_url=False)]
-    raise ConfigError(where, list(dict.fromkeys(found)))
+        result = [_sentence(e, data, schema) for e in error.errors(include_url=False)]
+    raise ConfigError(where, list(dict.fromkeys(result)))
 
 
 # What a value should have been, by the type of the error.
@@ -480,8 +482,8 @@ def _sentence(error: Mapping, data, schema: Mapping) -> str:
         return f"{path}: {unknown(discriminator, context['tag'], known)}"
     if kind in EXPECTED:
         about = _properties(inside, schema).get(last, {}).get("description", "")
-        told = f"{path}: expected {EXPECTED[kind]}, got {_shown(value)}"
-        return f"{told}. {about}" if about else told
+        sentence = f"{path}: expected {EXPECTED[kind]}, got {_shown(value)}"
+        return f"{sentence}. {about}" if about else sentence
     if kind in WRONG:
         return f"{path}: " + WRONG[kind].format(value=repr(value), **context)
     return f"{path}: {error['msg']}"
@@ -521,8 +523,8 @@ def _properties(names, schema: Mapping) -> Mapping[str, Any]:
 def _names_of(node: Mapping) -> list:
     """Names by which a choice of types tells this one: its class, or its method."""
     properties = node.get("properties", {})
-    told = [properties.get(key, {}).get("const") for key in ("method", "kind")]
-    return [node.get("title"), *filter(None, told)]
+    names = [properties.get(key, {}).get("const") for key in ("method", "kind")]
+    return [node.get("title"), *filter(None, names)]
 
 
 def _branches(node: Mapping, schema: Mapping) -> Iterator[Mapping]:

@@ -52,14 +52,14 @@ def halton(index: int, dimensions: int, points: int = 1) -> np.ndarray:
     Shape (point, dimension); the point of `index` 0 is the origin. Digit by digit, as
     :class:`scipy.stats.qmc.Halton`, whose import takes longer than a small simulation.
     """
-    found = np.zeros((points, dimensions))
-    for column, base in zip(found.T, _bases(dimensions), strict=True):
+    result = np.zeros((points, dimensions))
+    for column, base in zip(result.T, _bases(dimensions), strict=True):
         quotient, place = np.arange(index, index + points), 1 / base
         while quotient.any():
             quotient, digit = np.divmod(quotient, base)
             column += digit * place
             place /= base
-    return found
+    return result
 
 
 def _bases(dimensions: int) -> list[int]:
@@ -141,15 +141,15 @@ def recordings(
     from leastaction.core.contracts import contracts
 
     seed, example, _, replicate = key
-    kept = [name for name in CHANNELS if name in sensors["channels"]]
+    selected = [name for name in CHANNELS if name in sensors["channels"]]
     modes = [mode for mode in MODES if mode in sensors["modes"]]
     shape = data["q"].shape
     key = seed, example, "sensor", replicate
     generators = (generator(*key, trajectory) for trajectory in range(shape[0]))
     noise = _unit_noise(generators, modes, shape)
     return contracts()["recordings"].dataset(
-        {name: data[name] for name in (*kept, "input") if name in data}
-        | {f"noise_{name}": noise[CHANNELS.index(name)] for name in kept},
+        {name: data[name] for name in (*selected, "input") if name in data}
+        | {f"noise_{name}": noise[CHANNELS.index(name)] for name in selected},
         {
             "replicate": [replicate],
             "time": time,

@@ -83,7 +83,7 @@ def _score(a, b, variance) -> Callable[[np.ndarray], np.ndarray]:
     r = np.linalg.qr(blocks.reshape(-1, terms + 1), mode="r")
 
     def score(subsets: np.ndarray) -> np.ndarray:
-        found = []
+        result = []
         subsets = np.asarray(subsets, dtype=int)
         for start in range(0, len(subsets), SUBSETS_PER_BATCH):
             some = subsets[start : start + SUBSETS_PER_BATCH]
@@ -93,8 +93,8 @@ def _score(a, b, variance) -> Callable[[np.ndarray], np.ndarray]:
             squares = np.square(residual).sum(axis=2)
             if variance is not None:
                 squares = squares / variance(some, x / length[some])
-            found.append(squares.sum(axis=1))
-        return np.concatenate(found)
+            result.append(squares.sum(axis=1))
+        return np.concatenate(result)
 
     return score
 
@@ -126,8 +126,8 @@ def neighbours(
     inside = [int(i) for i in subset]
     outside = [i for i in range(terms) if i not in inside]
     return [
-        sorted([*(i for i in inside if i not in taken), *added])
-        for taken in itertools.combinations(inside, fewer)
+        sorted([*(i for i in inside if i not in removed), *added])
+        for removed in itertools.combinations(inside, fewer)
         for added in itertools.combinations(outside, more)
     ]
 

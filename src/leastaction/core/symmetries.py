@@ -263,13 +263,13 @@ class Invariance:
         """
         n = len(self.scale)
         vectors = self._nearest_within(np.eye(n + n * n))
-        kept = []
+        selected = []
         for theta in vectors:
             if not self._passes(theta):
                 break
-            kept.append(theta)
-        several = 1 < len(kept) <= most_symmetries(n)
-        spanning = [vectors[0], *(_echelon(np.array(kept)) if several else ())]
+            selected.append(theta)
+        several = 1 < len(selected) <= most_symmetries(n)
+        spanning = [vectors[0], *(_echelon(np.array(selected)) if several else ())]
         return [self._readings(theta, resolution) for theta in spanning]
 
     def isometries(self, resolution: float) -> list[list[Symmetry]]:
@@ -321,15 +321,15 @@ class Invariance:
         """(b, A) of θ in one vector, the largest entry 1."""
         s, n = self.scale, len(self.scale)
         offset, matrix = theta[:n] * s, theta[n:].reshape(n, n) * s[:, None] / s
-        whole = np.concatenate([offset, matrix.ravel()])
+        generator = np.concatenate([offset, matrix.ravel()])
         # The size of an entry of b is that of b/s, of A that of A.
         weight = np.concatenate([np.abs(theta[:n]), np.abs(matrix.ravel())])
-        return whole / whole[np.argmax(weight)]
+        return generator / generator[np.argmax(weight)]
 
     def _readings(self, theta: np.ndarray, resolution: float) -> list[Symmetry]:
         """Simple b and A near θ: isometries of entries ±1, readable numbers, θ."""
-        n, whole = len(self.scale), self._physical(theta)
-        offset, matrix = self._readable(whole)
+        n, generator = len(self.scale), self._physical(theta)
+        offset, matrix = self._readable(generator)
         turning, still = np.sign(np.trunc(matrix - matrix.T)), np.zeros(n)
         candidates = [(still, turning), (still, matrix), (offset, matrix)]
         if not matrix.any():
@@ -339,21 +339,21 @@ class Invariance:
             candidates.insert(1, self._readable(about / np.abs(about).max()))
         if matrix.any():
             candidates.append((self._best_offset(matrix), matrix))
-        candidates.append((whole[:n], whole[n:].reshape(n, n)))
-        found = {}
+        candidates.append((generator[:n], generator[n:].reshape(n, n)))
+        result = {}
         for one in candidates:
             if any(part.any() for part in one):
                 violation, bound = self._numbers(self._scaled(*one))
                 symmetry = Symmetry(
                     *_leading_positive(*one), violation, bound, bound < resolution
                 )
-                found.setdefault(symmetry.entries, symmetry)
-        return list(found.values())
+                result.setdefault(symmetry.entries, symmetry)
+        return list(result.values())
 
-    def _readable(self, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _readable(self, generator: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Nearest readable b and A of numbers up to 1."""
         n = len(self.scale)
-        nearest = np.array([_nearest(value) for value in whole])
+        nearest = np.array([_nearest(value) for value in generator])
         return nearest[:n], nearest[n:].reshape(n, n)
 
     def _best_offset(self, matrix: np.ndarray) -> np.ndarray:
@@ -459,5 +459,5 @@ def symmetries_of(dataset: xr.Dataset) -> list[Symmetry]:
         return []
     names = [field.name for field in fields(Symmetry)]
     arrays = [dataset[f"symmetry_{name}"].values for name in names]
-    found = (Symmetry(*values) for values in zip(*arrays, strict=True))
-    return [one for one in found if np.isfinite(one.offset).all()]
+    result = (Symmetry(*values) for values in zip(*arrays, strict=True))
+    return [one for one in result if np.isfinite(one.offset).all()]

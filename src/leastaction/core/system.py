@@ -205,8 +205,8 @@ class System:
         ValueError if a name is unusable, an expression is not arithmetic over the
         declared names, or the mass matrix is singular.
         """
-        given = config["parameters"].items()
-        parameters = {name: float(entry["value"]) for name, entry in given}
+        entries = config["parameters"].items()
+        parameters = {name: float(entry["value"]) for name, entry in entries}
         damping, noise = config.get("dissipation", "0"), config.get("volatility", {})
         law = config["lagrangian"], damping, noise
         read = _read(tuple(config["coordinates"]), parameters, *law)
@@ -380,12 +380,14 @@ class System:
         self, expression: sp.Expr | sp.Matrix, digits: int | None = None
     ) -> sp.Expr | sp.Matrix:
         """`expression` with the parameter values put in, and rounded to `digits`."""
-        given = self.parameters.items()
-        values = {symbol(name): value for name, value in given if not np.isnan(value)}
-        found = sp.sympify(expression).subs(values)
+        parameters = self.parameters.items()
+        values = {
+            symbol(name): value for name, value in parameters if not np.isnan(value)
+        }
+        result = sp.sympify(expression).subs(values)
         if digits is None:
-            return found
-        return found.xreplace({x: sp.Float(x, digits) for x in found.atoms(sp.Float)})
+            return result
+        return result.xreplace({x: sp.Float(x, digits) for x in result.atoms(sp.Float)})
 
     @property
     def balance(self) -> sp.Matrix:
@@ -516,8 +518,8 @@ def numbers(parameters: Mapping) -> dict[str, float]:
     values = {k: np.nan if x is None else x for k, x in parameters.items()}
     for name, value in values.items():
         if not isinstance(value, Real):
-            given = f"parameter {str(name)[:60]} is {repr(value)[:60]}"
-            raise ValueError(f"{given}; expected a number")
+            problem = f"parameter {str(name)[:60]} is {repr(value)[:60]}"
+            raise ValueError(f"{problem}; expected a number")
     try:
         return {str(name): float(value) for name, value in values.items()}
     except OverflowError:

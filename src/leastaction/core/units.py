@@ -126,10 +126,10 @@ def dimension_of(expression: sp.Expr, units: Mapping[str, pint.Unit]) -> pint.Un
         both = sp.Add(*expression.args, evaluate=False)
         return dimension_of(both, units) ** 0
     for argument in expression.args:
-        given = dimension_of(argument, units)
-        if not given.dimensionless and not isinstance(expression, sp.sign):
+        dimension = dimension_of(argument, units)
+        if not dimension.dimensionless and not isinstance(expression, sp.sign):
             raise DimensionError(
-                f"{argument} is in {unit_text(given)}, but {expression.func} takes "
+                f"{argument} is in {unit_text(dimension)}, but {expression.func} takes "
                 "a number or an angle"
             )
     return one
@@ -152,8 +152,8 @@ def check_dimensions(system, units: Mapping[str, str]) -> None:
     for i, (coordinate, where) in enumerate(noise):
         for entry in system.noise_matrix.row(i):
             if entry != 0:
-                given = _dimension("volatility", entry, known)
-                _compare(where, given, energy / known[coordinate] * second**0.5)
+                dimension = _dimension("volatility", entry, known)
+                _compare(where, dimension, energy / known[coordinate] * second**0.5)
 
 
 def _dimension(where: str, expression: sp.Expr, known) -> pint.Unit:
@@ -163,8 +163,8 @@ def _dimension(where: str, expression: sp.Expr, known) -> pint.Unit:
         raise DimensionError(f"{where}: {error}") from None
 
 
-def _compare(where: str, given: pint.Unit, wanted: pint.Unit) -> None:
-    if given.dimensionality != wanted.dimensionality:
+def _compare(where: str, dimension: pint.Unit, expected: pint.Unit) -> None:
+    if dimension.dimensionality != expected.dimensionality:
         raise DimensionError(
-            f"{where} is in {unit_text(given)}, expected {unit_text(wanted)}"
+            f"{where} is in {unit_text(dimension)}, expected {unit_text(expected)}"
         )

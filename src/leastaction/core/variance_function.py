@@ -125,19 +125,19 @@ def fit(blocks: Blocks, terms: Sequence["sp.Expr"], max_terms: int) -> VarianceF
     steps of the candidates `terms`, and targets r²/dt (sample,).
     """
     gram, count = second_moments(blocks)
-    found = interpret(*select(gram, max_terms, count), terms, weighted=False)
+    result = interpret(*select(gram, max_terms, count), terms, weighted=False)
     mean = np.sqrt(gram[-1, -1] / (3 * count))
     for step in range(MOST_PASSES):
         last = len(FLOORS_OF_WEIGHTS) - 1
-        floor = FLOORS_OF_WEIGHTS[min(step, last) if found.is_square else 0] * mean
-        before = found.law
+        floor = FLOORS_OF_WEIGHTS[min(step, last) if result.is_square else 0] * mean
+        before = result.law
         gram, count = second_moments(blocks, before, floor)
-        found = interpret(*select(gram, max_terms, count), terms)
-        same = ((before != 0) == (found.law != 0)).all()
-        near = np.abs(found.law - before) <= LARGEST_LAST_MOVE * found.std
+        result = interpret(*select(gram, max_terms, count), terms)
+        same = ((before != 0) == (result.law != 0)).all()
+        near = np.abs(result.law - before) <= LARGEST_LAST_MOVE * result.std
         if step > last and same and near.all():
             break
-    return found
+    return result
 
 
 def interpret(coefficients, covariance, terms, weighted=True) -> VarianceFunction:

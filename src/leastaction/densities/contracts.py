@@ -121,15 +121,15 @@ def coarsened(observations: xr.Dataset, bins: int | None) -> xr.Dataset:
 
     None leaves the cells as they are; ValueError if `bins` does not divide them.
     """
-    given = observations.sizes["q_bin"]
-    if bins is None or bins == given:
+    cells = observations.sizes["q_bin"]
+    if bins is None or bins == cells:
         return observations
-    if given % bins:
+    if cells % bins:
         raise ValueError(
-            f"bins: {given} cells along each side cannot be put together to {bins}; "
+            f"bins: {cells} cells along each side cannot be put together to {bins}; "
             "choose a divisor, or simulate another histogram"
         )
-    return observations.coarsen(dict.fromkeys(CELLS, given // bins)).sum()
+    return observations.coarsen(dict.fromkeys(CELLS, cells // bins)).sum()
 
 
 def shares(observations: xr.Dataset) -> np.ndarray:

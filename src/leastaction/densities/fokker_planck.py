@@ -52,12 +52,12 @@ class StationaryEquation:
     """The model whose coefficients are sought: its known structure, term by term.
 
     `volatility` are candidates of the squared volatility, those of every coordinate;
-    `given` is the section `known` of the library.
+    `known_section` is the section `known` of the library.
     """
 
     library: Library
     volatility: tuple[sp.Expr, ...]
-    given: Mapping
+    known_section: Mapping
 
     @classmethod
     def from_config(
@@ -72,9 +72,9 @@ class StationaryEquation:
             accelerations that the reference does not, none is left to estimate, or the
             calculus is not Itô where the volatility depends on velocities.
         """
-        own = ("volatility", "known")
+        own_parts = ("volatility", "known")
         library = Library.from_config(
-            {k: v for k, v in config.items() if k not in own}, tuple(coordinates)
+            {k: v for k, v in config.items() if k not in own_parts}, tuple(coordinates)
         )
         volatility = candidates(config.get("volatility", []), library.variables)
         equation = cls(library, volatility, config.get("known", {}))
@@ -130,7 +130,7 @@ class StationaryEquation:
         no_noise, no_force = sp.zeros(self.dof, self.dof), sp.zeros(self.dof, 1)
         system = System(self.kinetic, coordinates=library.coordinates)
         label = f"reference: {to_text(self.kinetic)}"
-        found = [Term("reference", label, (), system.acceleration, no_noise, 1.0)]
+        result = [Term("reference", label, (), system.acceleration, no_noise, 1.0)]
         damping = library.dissipation_freedom.status
         for kind, names, terms, status in (
             ("lagrangian", library.names, library.terms, library.status),
@@ -142,20 +142,20 @@ class StationaryEquation:
                 drift = system.accelerated_by(force)
                 value = known.get((kind, i), np.nan)
                 label = f"{kind}: {names[i]}"
-                found.append(Term(kind, label, (i,), drift, no_noise, value))
+                result.append(Term(kind, label, (i,), drift, no_noise, value))
         for a, coordinate in enumerate(library.coordinates):
             for j, term in enumerate(self.volatility):
                 noise = sp.zeros(self.dof, self.dof)
                 noise[a, a] = term
                 value = known.get(("volatility", a, j), np.nan)
                 label = f"squared volatility of {coordinate}: {to_text(term)}"
-                found.append(Term("volatility", label, (a, j), no_force, noise, value))
-        return tuple(found)
+                result.append(Term("volatility", label, (a, j), no_force, noise, value))
+        return tuple(result)
 
     def _known(self) -> dict[tuple, float]:
         """Every given coefficient by its kind and position."""
         library, coordinates = self.library, self.library.coordinates
-        of_noise = self.given.get("volatility", {})
+        of_noise = self.known_section.get("volatility", {})
         for name in of_noise:
             if name not in coordinates:
                 raise ValueError(
@@ -163,17 +163,17 @@ class StationaryEquation:
                 )
         noise = [to_text(term) for term in self.volatility]
         lists = {
-            ("lagrangian",): (library.names, self.given.get("lagrangian", {})),
+            ("lagrangian",): (library.names, self.known_section.get("lagrangian", {})),
             ("dissipation",): (
                 library.dissipation_names,
-                self.given.get("dissipation", {}),
+                self.known_section.get("dissipation", {}),
             ),
         }
         lists |= {
             ("volatility", a): (noise, of_noise.get(name, {}))
             for a, name in enumerate(coordinates)
         }
-        found = {}
+        result = {}
         for (kind, *dof), (names, entries) in lists.items():
             try:
                 places = positions([str(t) for t in entries], names, coordinates)
@@ -181,8 +181,8 @@ class StationaryEquation:
                 where = ".".join(["known", kind, *(coordinates[a] for a in dof)])
                 raise ValueError(f"{where}: {error}") from None
             for i, value in zip(places, entries.values(), strict=True):
-                found[kind, *dof, i] = float(value)
-        return found
+                result[kind, *dof, i] = float(value)
+        return result
 
     @property
     def known(self) -> np.ndarray:
@@ -251,7 +251,7 @@ class StationaryEquation:
                     t.position[0] if t.kind == "volatility" else 0 for t in terms
                 ],
                 "known": self.known,
-                "reference_value": library.given,
+                "reference_value": library.fixed,
                 "detailed_balance": np.int8(self.detailed_balance),
             },
             {

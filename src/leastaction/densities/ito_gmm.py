@@ -38,11 +38,11 @@ def identify(
     equations: xr.Dataset, settings: Mapping
 ) -> tuple[LagrangianEstimate, VolatilityEstimate]:
     """Estimate all unknown coefficients with standard errors."""
-    given = equations.variables
-    by_batch = given["moment"].values[0]
+    variables = equations.variables
+    by_batch = variables["moment"].values[0]
     moments = by_batch.mean(axis=0)
-    names = given["test_name"].values
-    noise = given["noise_gram"].values[0] / float(given["duration"].values[0])
+    names = variables["test_name"].values
+    noise = variables["noise_gram"].values[0] / float(variables["duration"].values[0])
     isometry = Isometry(noise, settings["ridge"])
 
     def solve(known: np.ndarray) -> Solution:

@@ -84,7 +84,6 @@ class GillHistogram(StationaryPath):
     run = ".stationary_samples:histogram"
     makes = "histogram"
 
-    method: Literal["gill_histogram"] = "gill_histogram"
     histogram: Histogram = Field(
         description="Cells of the states (q, qdot) that are counted."
     )
@@ -107,7 +106,6 @@ class GillMoments(StationaryPath):
     run = ".stationary_samples:moments"
     makes = "state_moments"
 
-    method: Literal["gill_moments"] = "gill_moments"
     moments: StateMoments = Field(
         default_factory=StateMoments,
         description="Means of monomials of the state that are kept.",
@@ -121,7 +119,6 @@ class BumpFunctions(Differentiate):
     reads = ("histogram",)
     makes = "density_tests"
 
-    method: Literal["bump_functions"] = "bump_functions"
     bins: Bins = BINS
     centres: Integer = Field(5, ge=2, description="Test functions along each side.")
     half_width: Number = Field(
@@ -136,7 +133,6 @@ class MonomialFunctions(Differentiate):
     reads = ("state_moments",)
     makes = "monomial_tests"
 
-    method: Literal["monomial_functions"] = "monomial_functions"
     degree: Integer = Field(4, ge=2, description="Total degree of the test functions.")
 
 
@@ -148,8 +144,6 @@ class WeakFokkerPlanck(Assemble):
     makes = "generator_moments"
     uses = EVERY_PART
 
-    method: Literal["weak_fokker_planck"] = "weak_fokker_planck"
-
 
 class MomentFokkerPlanck(Assemble):
     """Weak form of the Fokker–Planck equation with monomials over samples."""
@@ -158,8 +152,6 @@ class MomentFokkerPlanck(Assemble):
     reads = ("monomial_tests",)
     makes = "generator_moments"
     uses = EVERY_PART
-
-    method: Literal["moment_fokker_planck"] = "moment_fokker_planck"
 
 
 class LevelSet(Settings):
@@ -191,7 +183,6 @@ class ItoGmm(WithVolatility):
     run = ".ito_gmm:identify"
     reads = ("generator_moments",)
 
-    method: Literal["ito_gmm"] = "ito_gmm"
     ridge: Share = Field(
         0.0001,
         description="Added to the eigenvalues of the covariance, over the largest.",

@@ -162,7 +162,7 @@ def stream(
     for group in tracked(groups, what, summary=False):
         rngs = [generator(seed, example, purpose, replicate, t) for t in group]
         states = np.array([draw(rng) for rng in rngs], dtype=float).T.copy()
-        for kept, duration in ((False, skipped), (True, steps)):
+        for counted, duration in ((False, skipped), (True, steps)):
             for start in range(0, duration, piece):
                 count = min(piece, duration - start)
                 normals = np.empty((len(group), count, system.wiener_processes))
@@ -170,7 +170,7 @@ def stream(
                 for rng, drawn in zip(rngs, normals, strict=True):
                     rng.standard_normal(out=drawn)
                 integrate(states, normals, dt, paths)
-                if kept:
+                if counted:
                     for trajectory, path in zip(group, paths, strict=True):
                         sink(trajectory, path)
         for trajectory, state in zip(group, states.T, strict=True):

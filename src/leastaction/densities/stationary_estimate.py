@@ -100,8 +100,8 @@ def stationary_estimate(
     ``products(coefficients)`` are those of the residuals of each two batches, shape
     (batch, batch), which test the data.
     """
-    given = equations.variables
-    known, kind = given["known"].values, given["kind"].values
+    variables = equations.variables
+    known, kind = variables["known"].values, variables["kind"].values
 
     def solver(known: np.ndarray) -> Solution:
         return _nonnegative(solve, kind == "volatility", known)
@@ -113,7 +113,7 @@ def stationary_estimate(
     scaled = bool((thermal & ~np.isnan(known) & (known != 0)).any())
     least = 0.0 if scaled else LEAST_SCORE_OF_SCALE
     select = settings.get("select")
-    if select and not scaled and not given["detailed_balance"].values:
+    if select and not scaled and not variables["detailed_balance"].values:
         # The common factor is an unknown as others are.
         least = max(least, np.sqrt(price_of(equations, solution)))
     if not scaled:
@@ -135,7 +135,7 @@ def stationary_estimate(
         arrays["left_out"] = ((), np.array(choice.left_out, dtype=object), "1", meaning)
     if not solution.settled:
         log.warning("the estimate did not settle")
-    if settings["level_set"] and given["detailed_balance"].values:
+    if settings["level_set"] and variables["detailed_balance"].values:
         arrays |= _level_set(equations, settings["level_set"], solver, known)
     meaning = "what the density does not determine, and why; empty if nothing"
     arrays["identifiability"] = ((), np.array(reason, dtype=object), "1", meaning)
@@ -145,18 +145,18 @@ def stationary_estimate(
     return lagrangian, _volatility(equations, values, std, solution.covariance)
 
 
-def price_of(equations: xr.Dataset, whole: Solution) -> float:
+def price_of(equations: xr.Dataset, full: Solution) -> float:
     """Rise of J that a term has to be worth: log T/τ + 2 log m of m candidates.
 
     Energy is renewed in τ = 2 E q̇² / E S², the time in which the random force feeds in
     the kinetic energy of the slowest coordinate: 1/c of a linear oscillator. E S² is
-    that of the `whole` solution, with all candidates.
+    that of the `full` solution, with all candidates.
     """
-    given = equations.variables
-    power = _squares(equations, whole.values)
-    time = float((2 * given["velocity_square"].values[0] / power).max())
-    count = np.count_nonzero(unknown(given["known"].values))
-    return term_price(float(given["duration"].values[0]) / time, count)
+    variables = equations.variables
+    power = _squares(equations, full.values)
+    time = float((2 * variables["velocity_square"].values[0] / power).max())
+    count = np.count_nonzero(unknown(variables["known"].values))
+    return term_price(float(variables["duration"].values[0]) / time, count)
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class Choice:
 
 
 def chosen(
-    equations: xr.Dataset, solve: Solver, whole: Solution, least_score: float
+    equations: xr.Dataset, solve: Solver, full: Solution, least_score: float
 ) -> Choice:
     """The candidates S with the least J(S) + |S| (log T/τ + 2 log m), from all m on.
 
@@ -180,11 +180,11 @@ def chosen(
     for one or two. T/τ counts independent samples (:func:`price_of`); a loss that feeds
     energy in has the price of two terms more.
     """
-    given = equations.variables
-    known = given["known"].values
+    variables = equations.variables
+    known = variables["known"].values
     free = np.flatnonzero(unknown(known))
-    noisy, lost = (given["kind"].values == k for k in ("volatility", "dissipation"))
-    count, price = len(free), price_of(equations, whole)
+    noisy, lost = (variables["kind"].values == k for k in ("volatility", "dissipation"))
+    count, price = len(free), price_of(equations, full)
 
     def reduced(subset: Sequence[int]) -> np.ndarray:
         held = known.copy()
@@ -218,18 +218,18 @@ def chosen(
         return neighbours(subset, count, 1, 1) + neighbours(subset, count, 2, 1)
 
     best = local_minimum(score, range(count), (fewer_or_more, exchanged))
-    names = [str(name) for name in given["equation_term"].values[free]]
+    names = [str(name) for name in variables["equation_term"].values[free]]
     others = [i for i in range(count) if i not in best]
     least, close = solved(tuple(best))[0], neighbours(best, count, 1, 1)
     gains = [least - solved(tuple(sorted([*best, i])))[0] for i in others]
-    said = [
+    lines = [
         f"{names[i]} ({max(x, 0.0):.1f})" for i, x in zip(others, gains, strict=True)
     ]
-    said += [f"{price:.1f} are asked for"] * bool(others)
+    lines += [f"{price:.1f} are asked for"] * bool(others)
     margin = least + INDISTINGUISHABLE_CRITERIA
     close = [s for s in close if solved(tuple(s))[0] < margin]
     rivals = "; ".join(" + ".join(names[i] for i in s) for s in close)
-    return Choice(reduced(best), ", ".join(said), rivals)
+    return Choice(reduced(best), ", ".join(lines), rivals)
 
 
 def _without_scale(
@@ -240,9 +240,9 @@ def _without_scale(
     Also why the density leaves the scale open (empty if it determines it), and arrays
     for the model.
     """
-    given = equations.variables
-    known, kind = given["known"].values, given["kind"].values
-    balanced = bool(given["detailed_balance"].values)
+    variables = equations.variables
+    known, kind = variables["known"].values, variables["kind"].values
+    balanced = bool(variables["detailed_balance"].values)
     first = int(np.flatnonzero((kind == "volatility") & (known != 0))[0])
     fixed = solve(_replaced(known, first, 1.0))
     score, arrays = np.inf, {}
@@ -252,7 +252,7 @@ def _without_scale(
         arrays["scale_score"] = ((), score, "1", meaning)
     if not (balanced or score < least):
         return fixed, "", arrays
-    labels = [str(name) for name in given["equation_term"].values]
+    labels = [str(name) for name in variables["equation_term"].values]
     lost = np.flatnonzero(thermal & np.isnan(known))
     reason = _explanation(labels, fixed, lost, first, balanced, (score, least))
     log.warning("%s", reason)
@@ -312,8 +312,8 @@ def _level_set(
 
     Yoshida and Yamanaka (2020), section 4.1.2.
     """
-    given = equations.variables
-    kind = given["kind"].values
+    variables = equations.variables
+    kind = variables["kind"].values
     noise = np.flatnonzero((kind == "volatility") & (known != 0))
     damping = np.flatnonzero((kind == "dissipation") & (known != 0))
     if len(noise) != 1 or len(damping) != 1:
@@ -321,11 +321,11 @@ def _level_set(
             f"level_set: it is a curve for one term of the damping and one of the "
             f"squared volatility, not for {len(damping)} and {len(noise)}; leave it out"
         )
-    terms = [str(term) for term in given["term"].values]
-    coordinates = [str(name) for name in given["dof"].values]
+    terms = [str(term) for term in variables["term"].values]
+    coordinates = [str(name) for name in variables["dof"].values]
     for text, value in settings["given"].items():
         (place,) = positions([text], terms, coordinates)
-        of_text = (kind == "lagrangian") & (given["position"].values == place)
+        of_text = (kind == "lagrangian") & (variables["position"].values == place)
         known = _replaced(known, np.flatnonzero(of_text)[0], value)
     volatility = np.array(settings["volatility"])
     at = np.tile(_replaced(known, damping[0], np.nan), (volatility.size, 1))
@@ -340,37 +340,39 @@ def _level_set(
     }
 
 
-def _lagrangian(equations, found, std, diagnostics, arrays) -> LagrangianEstimate:
-    given = equations.variables
-    count = given["term"].size
-    kind, position = given["kind"].values, given["position"].values
-    values, errors = np.zeros((2, count + given["dissipation_term"].size))
+def _lagrangian(equations, solution, std, diagnostics, arrays) -> LagrangianEstimate:
+    variables = equations.variables
+    count = variables["term"].size
+    kind, position = variables["kind"].values, variables["position"].values
+    values, errors = np.zeros((2, count + variables["dissipation_term"].size))
     for name, start in (("lagrangian", 0), ("dissipation", count)):
         of_kind = kind == name
-        values[start + position[of_kind]] = found[of_kind]
+        values[start + position[of_kind]] = solution[of_kind]
         errors[start + position[of_kind]] = std[of_kind]
-    fixed = given["status"].values == "reference"
-    values[:count][fixed] = given["reference_value"].values[fixed]
+    fixed = variables["status"].values == "reference"
+    values[:count][fixed] = variables["reference_value"].values[fixed]
     return lagrangian_estimate(equations, values, diagnostics, arrays, std=errors)
 
 
-def _squares(equations: xr.Dataset, found: np.ndarray) -> np.ndarray:
+def _squares(equations: xr.Dataset, solution: np.ndarray) -> np.ndarray:
     """Mean squared volatility of each coordinate."""
     mean_square = equations.variables["mean_square"].values[0]
-    return (found[-mean_square.size :].reshape(mean_square.shape) * mean_square).sum(1)
+    return (solution[-mean_square.size :].reshape(mean_square.shape) * mean_square).sum(
+        1
+    )
 
 
-def _volatility(equations, found, std, covariance) -> VolatilityEstimate:
+def _volatility(equations, solution, std, covariance) -> VolatilityEstimate:
     """Volatility of each coordinate; a root mean square if it is no constant."""
-    given = equations.variables
-    names = [str(name) for name in given["volatility_term"].values]
+    variables = equations.variables
+    names = [str(name) for name in variables["volatility_term"].values]
     # The terms of the volatility end the list, coordinate by coordinate.
-    shape = given["dof"].size, len(names)
-    noisy = slice(len(found) - shape[0] * shape[1], None)
-    beta, errors = found[noisy].reshape(shape), std[noisy].reshape(shape)
+    shape = variables["dof"].size, len(names)
+    noisy = slice(len(solution) - shape[0] * shape[1], None)
+    beta, errors = solution[noisy].reshape(shape), std[noisy].reshape(shape)
     blocks = covariance[noisy, noisy].reshape(*shape, *shape)
-    mean_square = given["mean_square"].values[0]
-    square = _squares(equations, found)
+    mean_square = variables["mean_square"].values[0]
+    square = _squares(equations, solution)
     variance = np.einsum("ai,aiaj,aj->a", mean_square, blocks, mean_square)
     varying = np.array([name != "1" for name in names])
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -92,9 +92,9 @@ def weak_fokker_planck(
 
     equation, terms_there = terms_on_cells(observations, derivatives, library)
     velocity, acceleration, diffusion = terms_there
-    given = derivatives.variables
-    probability = given["probability"].values[0]
-    position, rate = given["bump_q"].values, given["bump_qdot"].values
+    variables = derivatives.variables
+    probability = variables["probability"].values[0]
+    position, rate = variables["bump_q"].values, variables["bump_qdot"].values
 
     def along_qdot(weight, order):
         return (weight * probability[:, None]) @ rate[order].T
@@ -112,7 +112,7 @@ def weak_fokker_planck(
     for i in noisy:
         noise[i] = (slopes * (diffusion[i].ravel() * total)) @ slopes.T
     mean_square = np.array([diffusion[i].ravel() @ total for i in noisy]) / total.sum()
-    duration = [given["duration"].values[0].sum()]
+    duration = [variables["duration"].values[0].sum()]
     values = {"moment": moments, "noise_gram": noise, "duration": duration}
     kinetic = velocity.ravel() ** 2 @ total / total.sum()
     values["velocity_square"] = [[kinetic]]
@@ -174,9 +174,9 @@ def moment_fokker_planck(
     from leastaction.densities.fokker_planck import equation_of  # imports SymPy
 
     equation = equation_of(library, observations["dof"].values)
-    given, dof = observations.variables, equation.dof
-    means = given["moment"].values[0]
-    recorded = partial(_recorded, given["exponent"].values, means)
+    variables, dof = observations.variables, equation.dof
+    means = variables["moment"].values[0]
+    recorded = partial(_recorded, variables["exponent"].values, means)
     tests = derivatives.variables["test_exponent"].values
     size = np.prod(derivatives.variables["scale"].values[0] ** tests, axis=1)
     moments = np.zeros((len(means), len(tests), len(equation.terms)))
@@ -206,7 +206,7 @@ def moment_fokker_planck(
     values = {
         "moment": moments / size[:, None],
         "noise_gram": noise / (size[:, None] * size),
-        "duration": [float(given["duration"].values[0].sum())],
+        "duration": [float(variables["duration"].values[0].sum())],
         "velocity_square": derivatives.variables["scale"].values[:, dof:] ** 2,
         "test_name": [_monomial(test, equation.state) for test in tests],
     }
@@ -220,14 +220,14 @@ def _monomial(exponents: np.ndarray, state: tuple) -> str:
 
 
 def _recorded(
-    powers: np.ndarray, means: np.ndarray, asked: np.ndarray, factor: np.ndarray
+    powers: np.ndarray, means: np.ndarray, requested: np.ndarray, factor: np.ndarray
 ) -> np.ndarray:
-    """Means (batch, ...) of monomials `asked` (..., state); zero where `factor` is.
+    """Means (batch, ...) of monomials `requested` (..., state); zero where `factor` is.
 
     The exponents mean nothing there. `means` (batch, monomial) are those of `powers`.
     """
     used, degree = factor != 0, int(powers.sum(axis=1).max())
-    highest = int(asked.sum(axis=-1)[used].max(initial=0))
+    highest = int(requested.sum(axis=-1)[used].max(initial=0))
     if highest > degree:
         raise DegreeError(
             f"moments up to the degree {highest} are needed, but those up to "
@@ -237,7 +237,7 @@ def _recorded(
     base = (degree + 1) ** np.arange(powers.shape[1])
     keys = powers @ base
     order = np.argsort(keys)
-    keys_asked = np.where(used, asked @ base, 0)
+    keys_asked = np.where(used, requested @ base, 0)
     place = order[np.searchsorted(keys, keys_asked, sorter=order)]
     return np.where(used, means[:, place], 0.0)
 

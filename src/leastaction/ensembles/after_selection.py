@@ -48,13 +48,13 @@ class Nearest:
 
 
 def nearest_absent(
-    likelihood: Likelihood, fit: Fit, absent, own: int, penalty: float
+    likelihood: Likelihood, fit: Fit, absent, count: int, penalty: float
 ) -> Nearest | None:
-    """The most likely of the first `own` absent columns; None if there are none."""
-    if not own:
+    """The most likely of the first `count` absent columns; None if there are none."""
+    if not count:
         return None
     entry, variance, moves = likelihood.entries(fit, absent, not fit.structure.coloured)
-    gain = 0.5 * entry[:own] ** 2 * variance[:own]
+    gain = 0.5 * entry[:count] ** 2 * variance[:count]
     new = int(np.argmax(gain))
     w = min(0.5, 1 / (1 + np.exp(0.5 * penalty - gain[new])))
     size = np.sqrt(w * (1 - w))
@@ -63,10 +63,12 @@ def nearest_absent(
 
 def robust_covariance(likelihood: Likelihood, fit: Fit) -> np.ndarray:
     """Sandwich of the parameters, times Student's factor over the normal one."""
-    kept: list = []
-    likelihood.pieces(fit.structure, fit.theta, fit.axes, fit.order, kept=kept)
-    total, scores = sum(len(ratio) for _, ratio, _ in kept), []
-    for _, ratio, slopes in kept:
+    per_sample: list = []
+    likelihood.pieces(
+        fit.structure, fit.theta, fit.axes, fit.order, per_sample=per_sample
+    )
+    total, scores = sum(len(ratio) for _, ratio, _ in per_sample), []
+    for _, ratio, slopes in per_sample:
         each = slopes[:, 1] * ((ratio**2 - 1) / np.sqrt(2)) - slopes[:, 0] * ratio
         count = max(1, round(STRETCHES * len(ratio) / total))
         scores += [part.sum(axis=1) for part in np.array_split(each, count, axis=1)]
@@ -77,10 +79,10 @@ def robust_covariance(likelihood: Likelihood, fit: Fit) -> np.ndarray:
     factor = t.isf(0.025, blocks - 1) / NORMAL_QUANTILE
     inverse, size = normalised_inverse(fit.information)
     influence = spread @ (inverse / np.outer(size, size)) @ fit.axes.T
-    found = factor**2 * blocks / (blocks - 1) * influence.T @ influence
+    result = factor**2 * blocks / (blocks - 1) * influence.T @ influence
     unknown = ~fit.axes.any(axis=1)
-    found[unknown, unknown] = np.inf
-    return found
+    result[unknown, unknown] = np.inf
+    return result
 
 
 def with_selection(fit: Fit, covariance: np.ndarray, nearest: Nearest | None) -> Fit:
@@ -96,13 +98,13 @@ def force_bounds(likelihood: Likelihood, fit: Fit) -> np.ndarray:
     estimated: its mean and variance come from the entry at which ℓ falls by 1.35.
     """
     entries = likelihood.model.places(fit.structure)[1]
-    found = np.full(entries.stop - entries.start, np.nan)
+    result = np.full(entries.stop - entries.start, np.nan)
     spread = np.sqrt(np.diag(fit.covariance))
     for k, place in enumerate(range(entries.start, entries.stop)):
         value = abs(fit.theta[place])
         if value < 2 * ONE_SIDED * spread[place]:
-            found[k] = _bound(likelihood, fit, place)
-    return found
+            result[k] = _bound(likelihood, fit, place)
+    return result
 
 
 def _bound(likelihood: Likelihood, fit: Fit, place: int) -> float:

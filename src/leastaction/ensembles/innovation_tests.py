@@ -64,7 +64,7 @@ class Impulses(NamedTuple):
     times: np.ndarray
 
     @property
-    def found(self) -> bool:
+    def significant(self) -> bool:
         """Whether a Gaussian force does not have this kurtosis."""
         return self.score > SURE_SCORE
 
@@ -89,8 +89,8 @@ def tested(model: StateSpace, fit: Fit) -> Innovations:
     """Tests of the innovations of a law."""
     of_record = model.innovations(fit.structure, fit.theta, fit.order)
     series = [e / np.sqrt(V) for e, V in map(of_record, range(len(model.records)))]
-    whole = np.concatenate(series)
-    kurtosis = np.mean(whole**4, axis=0) / np.mean(whole**2, axis=0) ** 2 - 3
+    values = np.concatenate(series)
+    kurtosis = np.mean(values**4, axis=0) / np.mean(values**2, axis=0) ** 2 - 3
     white = ljung_box(series, LAGS, model.correlation_of_neighbours)
     over_time = model.read_over == "s"
     line = largest_line(series, model.dt) if over_time else (1.0, 0.0)
@@ -118,13 +118,13 @@ def impulses(
     """
     if not model.linear[list(fit.structure.columns)].all():
         return None
-    given = model.parameters(fit.structure, fit.theta)
-    law = model.discrete(fit.structure, given)
-    kicks = law and model.kicks(fit.structure, given)
-    shapes = law and _shapes(law, kicks, given.noise, model.dt)
+    parameters = model.parameters(fit.structure, fit.theta)
+    law = model.discrete(fit.structure, parameters)
+    kicks = law and model.kicks(fit.structure, parameters)
+    shapes = law and _shapes(law, kicks, parameters.noise, model.dt)
     if not shapes:
         return None
-    found = []
+    result = []
     for shape in shapes:
         norm = np.sqrt(np.sum(shape**2))
         if not norm > 0 or min(map(len, series)) <= len(shape):
@@ -142,10 +142,10 @@ def impulses(
         ends = np.cumsum([0, *map(len, filtered)])
         of = np.searchsorted(ends, places, side="right") - 1
         times = (places - ends[of] + 1) * model.dt
-        whole = np.sum(z**4 - 3 * square**2)
+        excess = np.sum(z**4 - 3 * square**2)
         rate = rate / kurtosis if kurtosis > 0 else np.inf
-        found.append(Impulses(kurtosis, float(score), rate, carried / whole, times))
-    return max(found, key=lambda one: one.score, default=None)
+        result.append(Impulses(kurtosis, float(score), rate, carried / excess, times))
+    return max(result, key=lambda one: one.score, default=None)
 
 
 def _shapes(law, kicks, noise, dt: float) -> list[np.ndarray] | None:
@@ -167,15 +167,15 @@ def _shapes(law, kicks, noise, dt: float) -> list[np.ndarray] | None:
     mean = sum(response(law.rates, dt)) / dt
     state = np.zeros((len(A), kicks.shape[1]))
     state[:core] = mean @ kicks
-    found, largest = [], 0.0
-    while len(found) < MOST_OF_SHAPE:
+    result, largest = [], 0.0
+    while len(result) < MOST_OF_SHAPE:
         one = np.linalg.solve(root, H @ state)
-        found.append(one)
+        result.append(one)
         largest = max(largest, np.abs(one).max())
         if not np.abs(one).max() > LEAST_OF_SHAPE * largest:
             break
         state = rest @ state
-    return list(np.moveaxis(np.array(found), 2, 0))
+    return list(np.moveaxis(np.array(result), 2, 0))
 
 
 def _matched(x: np.ndarray, shape: np.ndarray) -> np.ndarray:
@@ -238,41 +238,45 @@ def simulated_size(model: StateSpace, fit: Fit) -> float:
     if model.read_over != "s":
         return np.nan
     n, structure = model.dof, fit.structure
-    given = model.parameters(structure, fit.theta)
-    sees, seen, shaken = model.matrices(structure)
+    parameters = model.parameters(structure, fit.theta)
+    sees, of_acceleration, shaken = model.matrices(structure)
     y = model.records[0].y[:SIMULATED]
-    forces = given.gain * model.recorded(0, given.lag)[::2]
+    forces = parameters.gain * model.recorded(0, parameters.lag)[::2]
     steps = REFINED * model.steps
     h = model.dt / steps
-    linear = model.linearised(structure, given)[:2]
-    x, _ = model._state(0, given, sees.shape[1], linear)
-    rng, columns = np.random.default_rng(0), given.root.shape[1]
+    linear = model.linearised(structure, parameters)[:2]
+    x, _ = model._state(0, parameters, sees.shape[1], linear)
+    rng, columns = np.random.default_rng(0), parameters.root.shape[1]
     white = rng.standard_normal((len(y), steps, columns)) * np.sqrt(h)
     q, v, u = x[:n].copy(), x[n : 2 * n].copy(), np.zeros(columns)
     last, out = v.copy(), np.zeros_like(y)
     for k, kicks in enumerate(white):
-        inverse, f, _ = model.at(given.coefficients, np.concatenate([q, v]))
+        inverse, f, _ = model.at(parameters.coefficients, np.concatenate([q, v]))
         push = inverse @ forces[min(k, len(forces) - 1)]
         state = np.concatenate([q, v, u])[: sees.shape[1]]
         if len(state) < sees.shape[1]:
             state = np.append(state[: sees.shape[1] - n], last)
-        out[k] = sees @ state + seen @ (f + push)
+        out[k] = sees @ state + of_acceleration @ (f + push)
         last = v.copy()
         for kick in kicks:
-            inverse, f, _ = model.at(given.coefficients, np.concatenate([q, v]))
-            root = given.root if structure.force == "ground" else inverse @ given.root
+            inverse, f, _ = model.at(parameters.coefficients, np.concatenate([q, v]))
+            root = (
+                parameters.root
+                if structure.force == "ground"
+                else inverse @ parameters.root
+            )
             moved = root @ (u * h if structure.coloured else kick)
             v = v + h * (f + push) + moved
             q = q + h * v
             if structure.coloured:
-                u = u + given.rate * (kick - u * h)
+                u = u + parameters.rate * (kick - u * h)
         if not np.abs(q).max() < 1e6 * model.scale[:n].max():
             return np.inf
-    there = np.isfinite(y)
+    measured = np.isfinite(y)
     size = np.sqrt(
         [
             np.mean(np.square([a[m], b[m]]), axis=1)
-            for a, b, m in zip(out.T, y.T, there.T, strict=True)
+            for a, b, m in zip(out.T, y.T, measured.T, strict=True)
         ]
     )
     ratio = size[:, 0] / size[:, 1]

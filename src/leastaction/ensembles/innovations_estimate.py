@@ -34,8 +34,8 @@ from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
 from leastaction.ensembles.sensor_records import records_of, stated, thinned
 from leastaction.ensembles.state_space import FORCES, StateSpace, Structure
 from leastaction.ensembles.term_search import (
-    Found,
     Search,
+    SearchResult,
     dampers,
     independent,
     widened,
@@ -72,30 +72,32 @@ def identify(
     """
     check(equations, "state_space")
     terms = Library.from_config(library, observations["dof"].values)
-    wide, own = widened(terms)
+    wide, places = widened(terms)
     bands = settings.get("band")
     likelihood = Likelihood(state_space(wide, equations, observations, bands))
     status = [*terms.status, *terms.dissipation_freedom.status]
-    usable = [own[i] for i, known in enumerate(status) if known == "independent"]
+    usable = [places[i] for i, known in enumerate(status) if known == "independent"]
     names = [f"L: {t}" for t in wide.names]
     names += [f"D: {t}" for t in wide.dissipation_names]
-    further = independent(wide, own)
+    further = independent(wide, places)
     if bands:
         linear = likelihood.model.linear
         usable, further = ([i for i in some if linear[i]] for some in (usable, further))
     forces = forces_of(likelihood.model, settings["force"])
-    beside = {own[d]: frozenset(own[i] for i in s) for d, s in dampers(terms).items()}
+    beside = {
+        places[d]: frozenset(places[i] for i in s) for d, s in dampers(terms).items()
+    }
     search = Search(likelihood, usable, further, names, forces, beside)
     first = np.zeros((equations.sizes["start"], len(names)))
-    first[:, own] = equations["start_coefficient"].values[0]
+    first[:, places] = equations["start_coefficient"].values[0]
     starts = starts_of(likelihood.model, first, equations, usable, forces)
     # A band is too narrow to tell the colour of a force.
     colour = "white" if bands else settings["colour"]
-    found = search.run(starts, colour, settings["search"])
+    result = search.run(starts, colour, settings["search"])
     scaled = likelihood.model.driven and "unknown" not in stated(observations, "gain")
-    said = tests_of(likelihood, found)
-    law = lagrangian(terms, own, likelihood, said, names, scaled)
-    return law, volatility(likelihood, said, scaled)
+    tests = tests_of(likelihood, result)
+    law = lagrangian(terms, places, likelihood, tests, names, scaled)
+    return law, volatility(likelihood, tests, scaled)
 
 
 @dataclass(frozen=True)
@@ -106,24 +108,26 @@ class Tested:
     of a simulated motion over that of the record; bounds of entries of S.
     """
 
-    found: Found
+    search: SearchResult
     nearly: Nearest | None
     innovations: Innovations
     size: float
     bounds: np.ndarray
 
 
-def tests_of(likelihood: Likelihood, found: Found) -> Tested:
+def tests_of(likelihood: Likelihood, result: SearchResult) -> Tested:
     """Tests of the innovations, and errors after selection."""
-    fit, said = found.fit, tested(likelihood.model, found.fit)
+    fit, tests = result.fit, tested(likelihood.model, result.fit)
     bounds = force_bounds(likelihood, fit)
-    jumps = said.impulses is not None and said.impulses.found
-    exact = said.whiteness >= LEAST_P_VALUE and not jumps
+    jumps = tests.impulses is not None and tests.impulses.significant
+    exact = tests.whiteness >= LEAST_P_VALUE and not jumps
     covariance = fit.covariance if exact else robust_covariance(likelihood, fit)
-    covariance = covariance + found.of_width
-    nearly = nearest_absent(likelihood, fit, found.absent, found.own, found.penalty)
-    found = replace(found, fit=with_selection(fit, covariance, nearly))
-    return Tested(found, nearly, said, simulated_size(likelihood.model, fit), bounds)
+    covariance = covariance + result.of_width
+    nearly = nearest_absent(
+        likelihood, fit, result.absent, result.inside, result.penalty
+    )
+    result = replace(result, fit=with_selection(fit, covariance, nearly))
+    return Tested(result, nearly, tests, simulated_size(likelihood.model, fit), bounds)
 
 
 def state_space(terms: Library, equations, observations, bands) -> StateSpace:
@@ -147,13 +151,13 @@ def state_space(terms: Library, equations, observations, bands) -> StateSpace:
     return StateSpace(terms, channels, records, every * dt, *about)
 
 
-def forces_of(model: StateSpace, wanted: str) -> tuple[str, ...]:
+def forces_of(model: StateSpace, force: str) -> tuple[str, ...]:
     """Forms of the force that may be: absolute sensors stand on shaking ground."""
     if model.channels.absolute.any():
         return ("ground",)
     if model.dof == 1:
         return ("diagonal",)
-    return FORCES if wanted == "auto" else (wanted,)
+    return FORCES if force == "auto" else (force,)
 
 
 def starts_of(
@@ -165,7 +169,7 @@ def starts_of(
     """
     noise = np.log(equations["sensor_noise"].values[0])
     main = float(equations["main_frequency"].values[0])
-    n, found = model.dof, []
+    n, result = model.dof, []
     chain = [1.0] * model.driven + [0.0] * model.late
     for c in coefficients:
         columns = tuple(i for i in usable if c[i] != 0)
@@ -174,13 +178,13 @@ def starts_of(
         inverse, _, slopes = model.at(c)
         rate = np.maximum(-np.diag(slopes[:, n:]), main * 1e-2)
         level = np.sqrt(2 * rate) * model.scale[n:]
-        own = level / np.diag(inverse)
+        variances = level / np.diag(inverse)
         roots = {
-            "diagonal": own,
+            "diagonal": variances,
             "ground": [np.sqrt(np.mean(level**2))],
-            "free": np.diag(own)[np.tril_indices(n)],
+            "free": np.diag(variances)[np.tril_indices(n)],
         }
-        found += [
+        result += [
             (
                 Structure(columns, force, driven=model.driven, late=model.late),
                 np.concatenate([c[list(columns)], root, noise, chain]),
@@ -188,14 +192,14 @@ def starts_of(
             for force, root in roots.items()
             if force in forces and (force != "free" or len(forces) == 1)
         ]
-    return found
+    return result
 
 
 def lagrangian(
     terms: Library,
-    own,
+    places,
     likelihood: Likelihood,
-    said: Tested,
+    tests: Tested,
     names: list[str],
     scaled: bool = False,
 ) -> LagrangianEstimate:
@@ -203,14 +207,14 @@ def lagrangian(
 
     They are `scaled` to the unit of a recorded force unless its gain is unknown.
     """
-    found, shocks = said.found, said.innovations.impulses
-    fit, model = found.fit, likelihood.model
-    labels, estimate, covariance = with_nearest(model, said, names)
+    result, shocks = tests.search, tests.innovations.impulses
+    fit, model = result.fit, likelihood.model
+    labels, estimate, covariance = with_nearest(model, tests, names)
     if scaled:
         every = labels, estimate, covariance
         labels, estimate, covariance = in_units_of_input(model, *every, names)
     coefficients, std = np.zeros(len(names)), np.zeros(len(names))
-    coefficients[: len(model.library.terms)] = model.library.given
+    coefficients[: len(model.library.terms)] = model.library.fixed
     for i, label in enumerate(labels):
         if label in names and estimate[i]:
             place = names.index(label)
@@ -220,16 +224,16 @@ def lagrangian(
     dims, about = ("parameter", "parameter_other"), "covariance of the estimates"
     columns = {
         "terms": [*terms.names, *terms.dissipation_names],
-        "coefficients": coefficients[own],
-        "std": std[own],
+        "coefficients": coefficients[places],
+        "std": std[places],
         "status": [*terms.status, *losses.status],
         "equivalent": [*terms.freedom.equivalent, *losses.equivalent],
     }
     return LagrangianEstimate.of_columns(
         len(terms.terms),
         columns,
-        diagnostics=diagnostics(likelihood, said),
-        alternatives="; ".join(found.rivals),
+        diagnostics=diagnostics(likelihood, tests),
+        alternatives="; ".join(result.rivals),
         by_node={
             **sensors(model, fit, scaled),
             "impulse_time": (
@@ -240,11 +244,11 @@ def lagrangian(
             ),
             "force_bound": (
                 ("dof",),
-                force_bound(model, said, scaled),
+                force_bound(model, tests, scaled),
                 "mixed",
                 "bound (95 %) of a random force that may be none",
             ),
-            **words(found, parameter_names(model, fit.structure, names), names),
+            **words(result, parameter_names(model, fit.structure, names), names),
             "parameter": (dims[:1], np.array(labels, dtype=object), "1", "name"),
             "parameter_estimate": (dims[:1], estimate, "mixed", "estimate"),
             "parameter_covariance": (dims, covariance, "mixed", about),
@@ -253,12 +257,12 @@ def lagrangian(
     )
 
 
-def with_nearest(model: StateSpace, said: Tested, names: list[str]):
+def with_nearest(model: StateSpace, tests: Tested, names: list[str]):
     """Names, estimates, covariance of the parameters, then of the nearest absent one.
 
     What is absent is zero, and what selection leaves of it is its deviation.
     """
-    fit, nearly = said.found.fit, said.nearly
+    fit, nearly = tests.search.fit, tests.nearly
     labels = parameter_names(model, fit.structure, names)
     if nearly is None:
         return labels, fit.theta, fit.covariance
@@ -277,20 +281,20 @@ def in_units_of_input(model: StateSpace, labels, theta, covariance, names: list[
     g, references = theta[place], model.library.references
     scaled = [x.startswith(("L: ", "D: ", "S: ")) and x != "S: ground" for x in labels]
     divided = np.where(scaled, 1 / g, 1.0)
-    found, slopes = theta * divided, np.diag(divided)
-    slopes[:, place] = np.where(scaled, -found / g, 0.0)
-    given = np.array([value for _, value in references])
-    rows = np.zeros((len(given), len(theta)))
-    rows[:, place] = -given / g**2
+    result, slopes = theta * divided, np.diag(divided)
+    slopes[:, place] = np.where(scaled, -result / g, 0.0)
+    fixed = np.array([value for _, value in references])
+    rows = np.zeros((len(fixed), len(theta)))
+    rows[:, place] = -fixed / g**2
     labels = [*labels, *(names[i] for i, _ in references)]
     slopes = np.delete(np.vstack([slopes, rows]), place, axis=0)
-    found = np.delete(np.concatenate([found, given / g]), place)
+    result = np.delete(np.concatenate([result, fixed / g]), place)
     del labels[place]
     known = np.isfinite(covariance)
     covariance = slopes @ np.where(known, covariance, 0.0) @ slopes.T
     unknown = (slopes != 0) @ ~known.diagonal()
     covariance[unknown, unknown] = np.inf
-    return labels, found, covariance
+    return labels, result, covariance
 
 
 def among_all(model: StateSpace, names, labels, estimate, covariance):
@@ -309,27 +313,27 @@ def among_all(model: StateSpace, names, labels, estimate, covariance):
 def parameter_names(model: StateSpace, structure: Structure, names) -> list[str]:
     """Names of the entries of θ."""
     q = model.library.coordinates
-    found = [names[i] for i in structure.columns]
+    result = [names[i] for i in structure.columns]
     if structure.force == "ground":
-        found.append("S: ground")
+        result.append("S: ground")
     else:
-        found += [f"S: {q[a]} {q[b]}" for a, b in structure.entries(model.dof)]
-    found += [f"log noise: {name}" for name in model.channels.names]
-    found += [GAIN] * structure.driven + [LAG] * structure.late
-    return [*found, *(["log correlation time"] if structure.coloured else [])]
+        result += [f"S: {q[a]} {q[b]}" for a, b in structure.entries(model.dof)]
+    result += [f"log noise: {name}" for name in model.channels.names]
+    result += [GAIN] * structure.driven + [LAG] * structure.late
+    return [*result, *(["log correlation time"] if structure.coloured else [])]
 
 
-def diagnostics(likelihood: Likelihood, said: Tested) -> dict[str, tuple]:
+def diagnostics(likelihood: Likelihood, tests: Tested) -> dict[str, tuple]:
     """Numbers that say whether the law fits."""
-    found = said.found
-    fit = found.fit
-    kurtosis, white, line, frequency, past, shocks = said.innovations
+    result = tests.search
+    fit = result.fit
+    kurtosis, white, line, frequency, past, shocks = tests.innovations
     apart = order_disagreement(likelihood, fit)
-    best = float(found.scores.max(initial=0.0))
-    chance, _ = undecided(found)
+    best = float(result.scores.max(initial=0.0))
+    chance, _ = undecided(result)
     rate = 1 / np.exp(fit.theta[-1]) if fit.structure.coloured else np.inf
     error = np.sqrt(fit.covariance[-1, -1]) / rate if fit.structure.coloured else 0.0
-    ratio, of_forces = found.colour_ratio, "a coloured and a white force"
+    ratio, of_forces = result.colour_ratio, "a coloured and a white force"
     late, gained = "time after its record that", "gain that"
     (gain, gain_error), (lag, lag_error) = chain_of(likelihood.model, fit)
     return {
@@ -340,13 +344,13 @@ def diagnostics(likelihood: Likelihood, said: Tested) -> dict[str, tuple]:
         "line_p_value": (line, "1", "p-value of the largest line of a periodogram"),
         "line_frequency": (frequency, "Hz", "its frequency"),
         "predicted_share": (past, "1", "of the power of innovations, by those before"),
-        "simulated_size": (said.size, "1", "rms of a simulated motion over that seen"),
+        "simulated_size": (tests.size, "1", "rms of a simulated motion over that seen"),
         "kurtosis": (kurtosis, "1", "excess kurtosis of the force, or an innovation"),
         **shaken_by(shocks),
         "condition": (fit.condition, "1", "condition of the information"),
         "best_absent_score": (best, "1", "largest score of an absent candidate"),
         "undecided_p_value": (chance, "1", "p-value of the least certain absence"),
-        "term_penalty": (found.penalty, "1", "score that a term needs"),
+        "term_penalty": (result.penalty, "1", "score that a term needs"),
         "order_disagreement": (
             apart,
             "1",
@@ -357,7 +361,7 @@ def diagnostics(likelihood: Likelihood, said: Tested) -> dict[str, tuple]:
         "correlation_time_estimate": (1 / rate, "s", "correlation time of the force"),
         "correlation_time_std": (error, "s", "its standard error"),
         "colour_ratio": (ratio, "1", f"likelihood ratio of {of_forces}"),
-        "memory_score": (found.memory, "1", "z of a memory of a white force"),
+        "memory_score": (result.memory, "1", "z of a memory of a white force"),
         "input_gain_estimate": (gain, "mixed", f"{gained} a recorded force acts with"),
         "input_gain_std": (gain_error, "mixed", "its standard error"),
         "input_lag_estimate": (lag, "s", f"{late} a recorded force acts"),
@@ -376,7 +380,7 @@ def shaken_by(shocks: Impulses | None) -> dict[str, tuple]:
     }
 
 
-def undecided(found: Found) -> tuple[float, int]:
+def undecided(result: SearchResult) -> tuple[float, int]:
     """P-value and place of the absent candidate whose absence is the least certain.
 
     That with the largest score of the library's own ones, or of all, each by the number
@@ -384,8 +388,8 @@ def undecided(found: Found) -> tuple[float, int]:
     """
     p = [
         (min(1.0, count * float(chi2.sf(score, 1))), place)
-        for count in (found.own, len(found.scores))
-        for place, score in enumerate(found.scores[:count])
+        for count in (result.inside, len(result.scores))
+        for place, score in enumerate(result.scores[:count])
     ]
     return min(p, default=(1.0, 0))
 
@@ -399,26 +403,28 @@ def chain_of(model: StateSpace, fit: Fit) -> tuple[tuple[float, float], ...]:
     place = model.places(fit.structure)[2].stop
     error = np.sqrt(np.diag(fit.covariance))
     nothing = 0.0, 0.0
-    found = [(float(x), float(s)) for x, s in zip(fit.theta, error, strict=True)]
-    gain = found[place] if fit.structure.driven else nothing
-    lag = found[place + 1] if fit.structure.late else nothing
-    told = abs(lag[0]) - NORMAL_QUANTILE * lag[1] > model.dt / 2
-    return gain, lag if told else nothing
+    result = [(float(x), float(s)) for x, s in zip(fit.theta, error, strict=True)]
+    gain = result[place] if fit.structure.driven else nothing
+    lag = result[place + 1] if fit.structure.late else nothing
+    is_certain = abs(lag[0]) - NORMAL_QUANTILE * lag[1] > model.dt / 2
+    return gain, lag if is_certain else nothing
 
 
-def words(found: Found, labels: list[str], names: list[str]) -> dict[str, tuple]:
+def words(
+    result: SearchResult, labels: list[str], names: list[str]
+) -> dict[str, tuple]:
     """What can only be said in words."""
-    best = names[found.absent[int(np.argmax(found.scores))]] if found.absent else ""
+    best = names[result.absent[int(np.argmax(result.scores))]] if result.absent else ""
     texts = {
-        "search_stop": (found.stop, "why the search ended"),
+        "search_stop": (result.stop, "why the search ended"),
         "undecided_term": (
-            names[found.absent[undecided(found)[1]]] if found.absent else "",
+            names[result.absent[undecided(result)[1]]] if result.absent else "",
             "absent candidate whose absence is the least certain",
         ),
         "best_absent_term": (best, "absent candidate with the largest score"),
-        "force_structure": (found.fit.structure.force, "form of the random force"),
+        "force_structure": (result.fit.structure.force, "form of the random force"),
         "identifiability": (
-            undetermined(replace(found.fit, total=None), labels),
+            undetermined(replace(result.fit, total=None), labels),
             "what the data do not determine",
         ),
     }
@@ -432,16 +438,16 @@ def undetermined(fit: Fit, labels: list[str]) -> str:
     that each names as few parameters as there can be. A damper or a force that is not
     resolved even if all of L were known is small, which is not a null vector.
     """
-    kept = [i for i, name in enumerate(labels) if not name.startswith(("log", LAG))]
-    size = np.where(fit.theta[kept] != 0, fit.theta[kept], 1.0)
-    relative = fit.covariance[np.ix_(kept, kept)] / np.outer(size, size)
+    places = [i for i, name in enumerate(labels) if not name.startswith(("log", LAG))]
+    size = np.where(fit.theta[places] != 0, fit.theta[places], 1.0)
+    relative = fit.covariance[np.ix_(places, places)] / np.outer(size, size)
     relative = np.nan_to_num(relative, posinf=1 / NOT_RESOLVED, neginf=0.0)
-    small = np.array([labels[i].startswith(("D: ", "S: ")) for i in kept], dtype=bool)
+    small = np.array([labels[i].startswith(("D: ", "S: ")) for i in places], dtype=bool)
     cross = relative[np.ix_(small, ~small)]
     known = cross @ np.linalg.pinv(relative[np.ix_(~small, ~small)], hermitian=True)
     alone = np.diag(relative[np.ix_(small, small)] - known @ cross.T)
     small[small] = alone > NOT_DETERMINED
-    kept, relative = np.array(kept)[~small], relative[np.ix_(~small, ~small)]
+    places, relative = np.array(places)[~small], relative[np.ix_(~small, ~small)]
     values, vectors = np.linalg.eigh(relative)
     if values.max(initial=0.0) < NOT_DETERMINED:
         return ""
@@ -452,22 +458,26 @@ def undetermined(fit: Fit, labels: list[str]) -> str:
         change = 100 * change / np.abs(change).max()
         chosen = np.flatnonzero(np.abs(change) > 100 * PART_OF_COMBINATION)
         chosen = chosen[np.argsort(-np.abs(change[chosen]), kind="stable")]
-        texts.append(", ".join(f"{labels[kept[i]]} {change[i]:+.0f} %" for i in chosen))
+        texts.append(
+            ", ".join(f"{labels[places[i]]} {change[i]:+.0f} %" for i in chosen)
+        )
     return "; ".join(texts)
 
 
-def force_bound(model: StateSpace, said: Tested, scaled: bool) -> np.ndarray:
+def force_bound(model: StateSpace, tests: Tested, scaled: bool) -> np.ndarray:
     """Bound of the random force of each coordinate that may have none; else NaN."""
-    fit, bounds = said.found.fit, said.bounds
+    fit, bounds = tests.search.fit, tests.bounds
     if fit.structure.force == "ground":
-        told = np.isnan(bounds).repeat(model.dof)
+        is_certain = np.isnan(bounds).repeat(model.dof)
     else:
         rows = np.array([a for a, _ in fit.structure.entries(model.dof)])
-        told = np.array([np.isnan(bounds[rows == a]).any() for a in range(model.dof)])
+        is_certain = np.array(
+            [np.isnan(bounds[rows == a]).any() for a in range(model.dof)]
+        )
     theta, entries = fit.theta.copy(), model.places(fit.structure)[1]
     theta[entries] = np.where(np.isnan(bounds), theta[entries], bounds)
     square = np.diag(force_covariance(model, replace(fit, theta=theta), scaled)[0])
-    return np.where(told, np.nan, np.sqrt(square))
+    return np.where(is_certain, np.nan, np.sqrt(square))
 
 
 def sensors(model: StateSpace, fit: Fit, scaled: bool) -> dict[str, tuple]:
@@ -497,11 +507,11 @@ def force_covariance(
     """S Sᵀ of generalised forces and its standard errors, by the delta method."""
 
     def of(theta):
-        given = model.parameters(fit.structure, theta)
-        root = given.root
+        parameters = model.parameters(fit.structure, theta)
+        root = parameters.root
         if fit.structure.force == "ground":
-            root = np.linalg.solve(model.at(given.coefficients)[0], root)
-        return root @ root.T / (given.gain**2 if scaled else 1.0)
+            root = np.linalg.solve(model.at(parameters.coefficients)[0], root)
+        return root @ root.T / (parameters.gain**2 if scaled else 1.0)
 
     known = np.isfinite(np.diag(fit.covariance))
     step = np.where(known, np.sqrt(np.diag(fit.covariance)), 1.0) * 1e-3
@@ -517,14 +527,14 @@ def force_covariance(
 
 
 def volatility(
-    likelihood: Likelihood, said: Tested, scaled: bool
+    likelihood: Likelihood, tests: Tested, scaled: bool
 ) -> VolatilityEstimate:
     """Constant volatility by coordinate; the interval of none ends at its bound."""
-    covariance, error = force_covariance(likelihood.model, said.found.fit, scaled)
+    covariance, error = force_covariance(likelihood.model, tests.search.fit, scaled)
     square = np.diag(covariance)
     level = np.sqrt(square)
     std = np.diag(error) / (2 * np.where(level > 0, level, np.inf))
-    bound = force_bound(likelihood.model, said, scaled)
+    bound = force_bound(likelihood.model, tests, scaled)
     std = np.where(np.isnan(bound), std, (bound - level) / NORMAL_QUANTILE)
     return VolatilityEstimate(
         level,
@@ -543,8 +553,8 @@ def innovations(model: StateSpace, fit: Fit) -> dict[str, tuple]:
     parts, left = [], MOST_KEPT
     for number in range(len(model.records)):
         times, y = model.read(number)
-        found = *of_record(number), y, times, np.full(len(y), number)
-        parts.append([x[:left] for x in found])
+        result = *of_record(number), y, times, np.full(len(y), number)
+        parts.append([x[:left] for x in result])
         left -= len(y)
         if left <= 0:
             break
@@ -557,8 +567,8 @@ def innovations(model: StateSpace, fit: Fit) -> dict[str, tuple]:
         "innovation_trajectory": (along, "1"),
     }
     joined = map(np.concatenate, zip(*parts, strict=True))
-    kept = {
+    stored = {
         name: (dims, values, unit, name.replace("_", " "))
         for (name, (dims, unit)), values in zip(about.items(), joined, strict=True)
     }
-    return kept | {"sample_step": ((), model.dt, "s", "time step of the samples")}
+    return stored | {"sample_step": ((), model.dt, "s", "time step of the samples")}

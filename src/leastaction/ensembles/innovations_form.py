@@ -103,13 +103,13 @@ class _State(NamedTuple):
 
 def transforms(series: Sequence[np.ndarray], dt: float, rate: float) -> list[Transform]:
     """Fourier coefficients below half the `rate`, Hz, of stretches (time, channel)."""
-    found = []
+    result = []
     for y in series:
         f = np.fft.rfftfreq(len(y), dt)
         inside = (f > 0) & (f < rate / 2) & (f < 0.5 / dt)
         d = np.fft.rfft(y, axis=0)[inside] / np.sqrt(len(y))
-        found.append(Transform(np.exp(2j * np.pi * f[inside] / rate), d))
-    return found
+        result.append(Transform(np.exp(2j * np.pi * f[inside] / rate), d))
+    return result
 
 
 def diagonal(A: np.ndarray, C: np.ndarray, K: np.ndarray) -> InnovationsForm:
@@ -219,17 +219,17 @@ def _normal(model: InnovationsForm, records: Sequence[Transform], state: _State)
     information, slope = 0.0, 0.0
     parts = zip(records, *state[:3], strict=True)
     for (z, _), e, leak, transient in parts:
-        own, cross, gram = 0.0, 0.0, 0.0
+        of_parameters, cross, gram = 0.0, 0.0, 0.0
         for start in range(0, len(z), AT_ONCE):
             cut = slice(start, start + AT_ONCE)
             columns = _slopes(model, white, z[cut], e[cut], transient)
             leaked = (white @ leak[cut]).reshape(-1, leak.shape[2])
-            own = own + (columns.conj().T @ columns).real
+            of_parameters = of_parameters + (columns.conj().T @ columns).real
             cross = cross + (leaked.conj().T @ columns).real
             gram = gram + (leaked.conj().T @ leaked).real
             slope = slope + 2 * (columns.conj().T @ (e[cut] @ white.T).ravel()).real
         information = information + 2 * (
-            own - cross.T @ np.linalg.lstsq(gram, cross)[0]
+            of_parameters - cross.T @ np.linalg.lstsq(gram, cross)[0]
         )
     return information, slope
 
@@ -243,7 +243,7 @@ def _slopes(model: InnovationsForm, white, z, e, transient) -> np.ndarray:
     moved[paired] += 1j * transient[len(poles) :]
     through = (e @ gains.T + moved) * direct
     through_other = (e @ gains.conj().T + moved.conj()) * mirrored
-    seen = np.einsum("fik,rk->fir", inverse, shapes)
+    response = np.einsum("fik,rk->fir", inverse, shapes)
     seen_other = np.einsum("fik,rk->fir", inverse, shapes.conj())
     pairs = [
         (
@@ -251,11 +251,11 @@ def _slopes(model: InnovationsForm, white, z, e, transient) -> np.ndarray:
             np.einsum("fij,fr->firj", inverse, through_other),
         ),
         (
-            np.einsum("fir,fj,fr->firj", seen, e, direct),
+            np.einsum("fir,fj,fr->firj", response, e, direct),
             np.einsum("fir,fj,fr->firj", seen_other, e, mirrored),
         ),
         (
-            np.einsum("fir,fr->fir", seen, through * direct),
+            np.einsum("fir,fr->fir", response, through * direct),
             np.einsum("fir,fr->fir", seen_other, through_other * mirrored),
         ),
     ]
@@ -303,27 +303,27 @@ class Mode(NamedTuple):
     shape_std: np.ndarray
 
 
-def modes_of(found: Fit, rate: float, scale: np.ndarray) -> list[Mode]:
+def modes_of(result: Fit, rate: float, scale: np.ndarray) -> list[Mode]:
     """Modes of the conjugate pairs of a fit at the `rate`, Hz, of rising frequency.
 
     Errors follow by the delta method; `scale` are the units of the channels.
     """
-    poles, shapes, _, paired = found.model
+    poles, shapes, _, paired = result.model
     count, width = shapes.shape
     modes = []
     for r in np.flatnonzero(paired):
-        own = 4 * count * width + r + np.array([0, count])
+        rows = 4 * count * width + r + np.array([0, count])
         root, per_pole = rate * np.log(poles[r]), rate / poles[r]
         slopes = np.array([per_pole, 1j * per_pole])
         size = np.abs(root)
         of_size = (root.conj() * slopes).real / size
         of_ratio = -slopes.real / size + root.real * of_size / size**2
         both = np.stack([of_size / (2 * np.pi), of_ratio])
-        covariance = both @ found.covariance[np.ix_(own, own)] @ both.T
+        covariance = both @ result.covariance[np.ix_(rows, rows)] @ both.T
         columns = r * width + np.arange(width)
         columns = np.concatenate([columns, columns + count * width])
         shape, std = _normalised(
-            scale * shapes[r], scale, found.covariance[np.ix_(columns, columns)]
+            scale * shapes[r], scale, result.covariance[np.ix_(columns, columns)]
         )
         mode = size / (2 * np.pi), -root.real / size, covariance, shape, std
         modes.append(Mode(*mode))

@@ -82,10 +82,10 @@ class Fit:
         if self.total is not None:
             return self.total
         inverse, size = normalised_inverse(self.information)
-        found = self.axes @ (inverse / np.outer(size, size)) @ self.axes.T
+        result = self.axes @ (inverse / np.outer(size, size)) @ self.axes.T
         unknown = ~self.axes.any(axis=1)
-        found[unknown, unknown] = np.inf
-        return found
+        result[unknown, unknown] = np.inf
+        return result
 
     @property
     def remaining(self) -> float:
@@ -115,8 +115,8 @@ def normalised_inverse(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     size = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
     scaled = information / np.outer(size, size)
     values, vectors = np.linalg.eigh(scaled)
-    kept = np.where(values > SINGULAR, values, np.inf)
-    return (vectors / kept) @ vectors.T, size
+    usable = np.where(values > SINGULAR, values, np.inf)
+    return (vectors / usable) @ vectors.T, size
 
 
 def once(of_record):
@@ -154,19 +154,19 @@ class Likelihood:
         acceleration = -q * np.square(scale[n:] / scale[:n])
         values = evaluator(forces, library.coordinates)(q, v, (), acceleration)
         size = np.sqrt(np.mean(np.square(values).reshape(POINTS, -1, n), axis=(0, 2)))
-        whole = sum(abs(value) * size[i] for i, value in library.references)
-        self.force_of_motion = float(whole)
-        return whole / np.where(size > 0, size, whole)
+        inertia = sum(abs(value) * size[i] for i, value in library.references)
+        self.force_of_motion = float(inertia)
+        return inertia / np.where(size > 0, size, inertia)
 
     def scale(self, structure: Structure, theta: np.ndarray) -> np.ndarray:
         """What matters of each parameter."""
-        own, entries, _ = self.model.places(structure)
-        found = np.ones(len(theta))
-        found[own] = self.typical[list(structure.columns)]
-        found[entries] = np.abs(theta[entries]).max()
+        coefficients, entries, _ = self.model.places(structure)
+        result = np.ones(len(theta))
+        result[coefficients] = self.typical[list(structure.columns)]
+        result[entries] = np.abs(theta[entries]).max()
         if structure.late:
-            found[self._lag(structure)] = self.model.moment
-        return found
+            result[self._lag(structure)] = self.model.moment
+        return result
 
     def _lag(self, structure: Structure) -> int:
         """Where the lag of recorded forces is in θ: after their gain."""
@@ -178,21 +178,21 @@ class Likelihood:
         The last few are kept: a start is compared with others, scaled, then scored.
         """
         model = self.model
-        asked = structure, theta.tobytes(), order, model.steps, model.width
-        if asked not in self._values:
+        key = structure, theta.tobytes(), order, model.steps, model.width
+        if key not in self._values:
             if len(self._values) == VALUES_KEPT:
                 del self._values[next(iter(self._values))]
-            self._values[asked] = self._value(structure, theta, order)
-        return self._values[asked]
+            self._values[key] = self._value(structure, theta, order)
+        return self._values[key]
 
     def _value(self, structure: Structure, theta: np.ndarray, order: int):
         of_record = self.model.innovations(structure, theta, order)
         total, squares, count, variance = 0.0, 0.0, 0, 0.0
         for number in range(len(self.model.records)):
-            found = of_record(number)
-            if found is None:
+            result = of_record(number)
+            if result is None:
                 return -np.inf, np.nan, np.nan
-            e, V = found
+            e, V = result
             ratio = e * e / V
             total -= 0.5 * float(np.sum(ratio + np.log(V)))
             squares += float(ratio.sum())
@@ -210,13 +210,13 @@ class Likelihood:
         order: int = 2,
         absent: Sequence[int] = (),
         memory: bool = False,
-        kept: list | None = None,
+        per_sample: list | None = None,
     ):
         """ℓ, and g and I along axes at θ, then for columns `absent` from the structure.
 
         After them, with `memory`, the correlation time of a force that is white. Axes
-        are as long as the differences to be taken. To `kept` are added √V, e/√V and its
-        slopes of each record.
+        are as long as the differences to be taken. To `per_sample` are added √V, e/√V
+        and its slopes of each record.
         """
         count = len(structure.columns)
         tasks = []
@@ -252,19 +252,19 @@ class Likelihood:
         value, gradient = 0.0, np.zeros(len(runs))
         information = np.zeros((len(runs), len(runs)))
         for number in range(len(self.model.records)):
-            found = base(number)
+            result = base(number)
             sides = [(up(number), down(number), width) for up, down, width in runs]
-            if found is None or any(a is None or b is None for a, b, _ in sides):
+            if result is None or any(a is None or b is None for a, b, _ in sides):
                 return -np.inf, gradient, information
-            e, V = (x.ravel() for x in found)
+            e, V = (x.ravel() for x in result)
             root = np.sqrt(V)
             slopes = np.empty((len(runs), 2, len(e)))
             for one, (up, down, width) in zip(slopes, sides, strict=True):
                 one[0] = (up[0] - down[0]).ravel() / width / root
                 one[1] = (up[1] - down[1]).ravel() / width / V / np.sqrt(2)
             ratio = e / root
-            if kept is not None:
-                kept.append((root, ratio, slopes))
+            if per_sample is not None:
+                per_sample.append((root, ratio, slopes))
             value -= 0.5 * float(np.sum(ratio**2 + np.log(V)))
             gradient += (
                 slopes[:, 1] @ ((ratio**2 - 1) / np.sqrt(2)) - slopes[:, 0] @ ratio
@@ -307,15 +307,15 @@ class Likelihood:
         free = self._free(structure, theta, order)
         axes = np.diag(DIFFERENCE * self.scale(structure, theta))[:, free]
         nothing = -np.inf, axes, np.zeros(len(free)), np.eye(len(free))
-        found = Fit(structure, theta, *nothing, False, order)
+        result = Fit(structure, theta, *nothing, False, order)
         for _ in range(MOST_STEPS):
-            seen = self._free(structure, theta, order)
-            if len(seen) < len(free):
-                free = seen
+            free_now = self._free(structure, theta, order)
+            if len(free_now) < len(free):
+                free = free_now
                 axes = np.diag(DIFFERENCE * self.scale(structure, theta))[:, free]
-            kept: list = []
+            history: list = []
             value, gradient, information = self.pieces(
-                structure, theta, axes, order, kept=kept
+                structure, theta, axes, order, per_sample=history
             )
             if not np.isfinite(value):
                 break
@@ -324,7 +324,7 @@ class Likelihood:
             decrement = slope @ inverse @ slope
             settled = decrement < LEAST_DECREMENT
             converged = bool(settled and np.linalg.cond(matrix) < LARGEST_CONDITION)
-            found = Fit(
+            result = Fit(
                 structure, theta, value, axes, gradient, information, converged, order
             )
             if converged or _is_between(levels, value, value + MOST_GAIN * decrement):
@@ -333,39 +333,41 @@ class Likelihood:
             if settled:
                 axes = turned
                 continue
-            if decrement < NEAR_MAXIMUM and (told := self._told(found)) < set(free):
-                free = np.array(sorted(told))
+            if decrement < NEAR_MAXIMUM and (
+                determined := self._determined(result)
+            ) < set(free):
+                free = np.array(sorted(determined))
                 axes = np.diag(DIFFERENCE * self.scale(structure, theta))[:, free]
                 continue
-            theta, better, damping = self._step(found, damping, kept)
+            theta, better, damping = self._step(result, damping, history)
             if not better > value:
                 break
             axes, damping = turned, max(damping / 80, LEAST_DAMPING)
-        return found
+        return result
 
-    def _told(self, found: Fit) -> set[int]:
+    def _determined(self, fit: Fit) -> set[int]:
         """Parameters on an axis of a fit, less forces that are as good as none."""
-        entries = self.model.places(found.structure)[1]
-        free = found.axes.any(axis=1)
-        error = np.sqrt(np.diag(found.covariance))
-        free[entries] &= np.abs(found.theta[entries]) > NO_FORCE * error[entries]
+        entries = self.model.places(fit.structure)[1]
+        free = fit.axes.any(axis=1)
+        error = np.sqrt(np.diag(fit.covariance))
+        free[entries] &= np.abs(fit.theta[entries]) > NO_FORCE * error[entries]
         return set(np.flatnonzero(free).tolist())
 
-    def _step(self, found: Fit, damping: float, kept):
-        """θ and ℓ after a step from `found` that gains, and the damping after it."""
-        structure, axes = found.structure, found.axes
-        _, size = normalised_inverse(found.information)
-        matrix = found.information / np.outer(size, size)
-        slope = found.gradient / size
+    def _step(self, fit: Fit, damping: float, history):
+        """θ and ℓ after a step from `fit` that gains, and the damping after it."""
+        structure, axes = fit.structure, fit.axes
+        _, size = normalised_inverse(fit.information)
+        matrix = fit.information / np.outer(size, size)
+        slope = fit.gradient / size
         better, foreseen = -np.inf, np.inf
-        while not better > found.value and foreseen > LEAST_DECREMENT:
+        while not better > fit.value and foreseen > LEAST_DECREMENT:
             step = np.linalg.solve(matrix + damping * np.eye(len(size)), slope) / size
             step = self._short(structure, axes, step)
-            moved = found.theta + axes @ step
-            moved, better = self.profiled(structure, moved, found.order)
+            moved = fit.theta + axes @ step
+            moved, better = self.profiled(structure, moved, fit.order)
             foreseen = slope @ (step * size)
-            if not better > found.value - foreseen:
-                moved, better = self._bent(found, step, kept)
+            if not better > fit.value - foreseen:
+                moved, better = self._bent(fit, step, history)
             damping *= 8
         return moved, better, damping
 
@@ -382,20 +384,20 @@ class Likelihood:
         largest = np.abs(logarithms).max()
         return step * min(1.0, LARGEST_LOG_STEP / max(largest, LARGEST_LOG_STEP))
 
-    def _bent(self, found: Fit, step, kept):
+    def _bent(self, fit: Fit, step, history):
         """θ and ℓ at the end of a step that follows the floor of a curved canyon.
 
         What e(θ + step) has beyond its slopes is taken back along them until ℓ is more
         than it was: a Gauss–Newton iteration in which the slopes stay. What is left
         across the canyon upsets what is along it, so ℓ need not rise at once.
         """
-        inverse, size = normalised_inverse(found.information)
+        inverse, size = normalised_inverse(fit.information)
         along, first = step, -np.inf
         for _ in range(MOST_BENDS):
-            theta = found.theta + found.axes @ along
-            of_record = self.model.innovations(found.structure, theta, found.order)
+            theta = fit.theta + fit.axes @ along
+            of_record = self.model.innovations(fit.structure, theta, fit.order)
             value, beyond = 0.0, np.zeros(len(step))
-            for number, (root, ratio, slopes) in enumerate(kept):
+            for number, (root, ratio, slopes) in enumerate(history):
                 ended = of_record(number)
                 if ended is None:
                     return theta, -np.inf
@@ -403,11 +405,11 @@ class Likelihood:
                 value -= 0.5 * float(np.sum(e * e / V + np.log(V)))
                 slopes = slopes[:, 0]
                 beyond += slopes @ (e / root - ratio - along @ slopes)
-            if not first <= value <= found.value:
+            if not first <= value <= fit.value:
                 break
             first = value if np.isinf(first) else first
             along = step - inverse @ (beyond / size) / size
-            along = self._short(found.structure, found.axes, along)
+            along = self._short(fit.structure, fit.axes, along)
         return theta, value
 
     def _principal(self, structure: Structure, theta, axes, matrix, size) -> np.ndarray:
@@ -424,15 +426,15 @@ class Likelihood:
 
     def _raised(self, structure: Structure, theta: np.ndarray, order: int):
         """θ with noise that is just too low to be seen raised, if that is likelier."""
-        found, noise = theta.copy(), self.model.places(structure)[2]
+        result, noise = theta.copy(), self.model.places(structure)[2]
         value, _, variance = self.value(structure, theta, order)
         if not np.isfinite(value):
             return theta
         lowest = 0.5 * np.log(LEAST_NOISE * variance)
-        found[noise] = np.maximum(found[noise], lowest)
-        if (found == theta).all():
+        result[noise] = np.maximum(result[noise], lowest)
+        if (result == theta).all():
             return theta
-        return found if self.value(structure, found, order)[0] > value else theta
+        return result if self.value(structure, result, order)[0] > value else theta
 
     def _free(self, structure: Structure, theta, order: int) -> np.ndarray:
         """Parameters that move: no noise that is far below innovations."""
@@ -444,10 +446,10 @@ class Likelihood:
 
     def around(self, fit: Fit, absent: Sequence[int], memory: bool = False):
         """Pieces at a maximum; those last asked for are kept."""
-        asked = fit, tuple(absent), memory
-        if self._around[0] != asked:
+        key = fit, tuple(absent), memory
+        if self._around[0] != key:
             at = fit.structure, fit.theta, fit.axes, fit.order
-            self._around = asked, self.pieces(*at, absent, memory)
+            self._around = key, self.pieces(*at, absent, memory)
         return self._around[1]
 
     def joint(self, fit: Fit, absent: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -483,9 +485,9 @@ class Likelihood:
         inverse, size = normalised_inverse(information[np.ix_(known, known)])
         cross = information[np.ix_(new, known)] / size
         score = g[new] - cross @ inverse @ (g[known] / size)
-        own = information[new, new]
-        left = own - np.einsum("ja,ab,jb->j", cross, inverse, cross)
-        told = left > SINGULAR * np.maximum(own, np.finfo(float).tiny)
-        entry = np.where(told, score / np.where(told, left, 1.0), 0.0)
+        variances = information[new, new]
+        left = variances - np.einsum("ja,ab,jb->j", cross, inverse, cross)
+        determined = left > SINGULAR * np.maximum(variances, np.finfo(float).tiny)
+        entry = np.where(determined, score / np.where(determined, left, 1.0), 0.0)
         moves = -entry[:, None] * (cross @ inverse / size) @ fit.axes.T
-        return entry, np.where(told, left, 0.0), moves
+        return entry, np.where(determined, left, 0.0), moves

@@ -43,7 +43,7 @@ from leastaction.core.library import Library
 # Differences of the likelihood need it: 1e-9 leaves a jitter of 1e-4 in its logarithm.
 SETTLED, SAMPLES_SETTLED = 1e-11, 20
 # Names of quantities in the kernel.
-COEFFICIENT, FOUND, SLOPE = "coefficient_{}", "found_{}", "slope_{}_{}"
+COEFFICIENT, RESULT, SLOPE = "coefficient_{}", "found_{}", "slope_{}_{}"
 WIDTH = "width_of_sliding"
 
 
@@ -105,10 +105,10 @@ def run(y, transition, covariance, drive, matrix, offset, noise, x, P, e, V):  #
     z, AP = np.zeros(size), np.zeros((size, size))
     for k in range(len(y)):
         row = min(k, len(offset) - 1)
-        whole = True
+        complete = True
         for i in range(channels):
-            whole = whole and not np.isnan(y[k, i])
-        if not whole:
+            complete = complete and not np.isnan(y[k, i])
+        if not complete:
             settled = 0
         moving = settled < SAMPLES_SETTLED
         for i in range(channels):
@@ -158,7 +158,7 @@ def run(y, transition, covariance, drive, matrix, offset, noise, x, P, e, V):  #
                 P[s, t] = P[t, s] = value
             same = same and abs(P[s, s] - old[s]) <= SETTLED * P[s, s]
             old[s] = P[s, s]
-        settled = settled + 1 if same and whole else 0
+        settled = settled + 1 if same and complete else 0
     return True
 
 
@@ -366,7 +366,7 @@ def compiled(library: Library):
                 "balance_",
             ),
             "accelerations": assigned(
-                [FOUND.format(a) for a in range(n)], [f"f[{a}]" for a in range(n)]
+                [RESULT.format(a) for a in range(n)], [f"f[{a}]" for a in range(n)]
             ),
             "slopes": assignments(
                 [f"D[{a}, {s}]" for a, s in entries], slopes, "slopes_"
@@ -400,7 +400,7 @@ def derivatives(library: Library) -> tuple[list, list, list]:
     carried = sp.Matrix(momenta).jacobian(state[:n]) * sp.Matrix(state[n:])
     force = sp.Matrix(forces) - carried
     covariance = sp.Matrix(2 * n, 2 * n, lambda s, t: _of_covariance(s, t))
-    f = sp.Matrix(symbols([FOUND.format(a) for a in range(n)]))
+    f = sp.Matrix(symbols([RESULT.format(a) for a in range(n)]))
     jacobian = sp.Matrix(n, 2 * n, lambda a, s: symbol(SLOPE.format(a, s)))
     slopes = force.jacobian(state)
     curvature = sp.zeros(n, 1)

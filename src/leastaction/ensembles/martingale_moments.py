@@ -87,9 +87,9 @@ def assemble(
     noise = NoiseLaw(derivatives, coordinates)
     # Noise that depends on the state needs every sample.
     turn = 0.0 if noise.varies else settings["largest_turn"]
-    kept = _thinned(observations, derivatives, turn)
+    thinned = _thinned(observations, derivatives, turn)
     instruments = monomial_instruments(coordinates, settings)
-    q, qdot, dt = kept["q"].values[0], kept["qdot"].values[0], time_step(kept)
+    q, qdot, dt = thinned["q"].values[0], thinned["qdot"].values[0], time_step(thinned)
     return CONTRACTS["moments"].dataset(
         {
             **_sums(q, qdot, dt, _columns(terms, noise), instruments, noise),
@@ -189,7 +189,7 @@ def about_candidates(terms: Library) -> tuple[dict, list[str], list[str]]:
         "status": [status[i] for i in keep],
         "library_status": status,
         "library_equivalent": [*terms.freedom.equivalent, *damping.equivalent],
-        "library_given": np.append(terms.given, np.zeros(len(terms.dissipation))),
+        "library_given": np.append(terms.fixed, np.zeros(len(terms.dissipation))),
     }
     return about, [names[i] for i in keep], names
 

@@ -121,18 +121,18 @@ def orders(library: Library, matrices: Quadratic) -> list[list[int]]:
     """Sets of candidates with independent matrices: linear ones first, or last."""
     linear = is_linear(library)
     columns = np.concatenate([m.reshape(len(m), -1) for m in matrices], axis=1)
-    given = np.flatnonzero(library.given)
-    found = []
+    fixed = np.flatnonzero(library.fixed)
+    result = []
     for first in (True, False):
         order = sorted(range(len(columns)), key=lambda i: linear[i] != first)
         chosen: list[int] = []
         for i in order:
-            tried = columns[[*given, *chosen, i]]
-            if i not in given and np.linalg.matrix_rank(tried) == len(tried):
+            tried = columns[[*fixed, *chosen, i]]
+            if i not in fixed and np.linalg.matrix_rank(tried) == len(tried):
                 chosen.append(i)
-        if sorted(chosen) not in found:
-            found.append(sorted(chosen))
-    return found
+        if sorted(chosen) not in result:
+            result.append(sorted(chosen))
+    return result
 
 
 def start_of_modes(
@@ -143,10 +143,10 @@ def start_of_modes(
     `modes` are frequencies, damping ratios and shapes, (mode,) and (mode, channel).
     """
     frequency, damping, shapes = modes
-    given = np.concatenate([library.given, np.zeros(len(library.dissipation))])
+    fixed = np.concatenate([library.fixed, np.zeros(len(library.dissipation))])
     elastic = [i for i in chosen if not matrices.damping[i].any()]
     lossy = [i for i in chosen if matrices.damping[i].any()]
-    first = _of_shapes(matrices, given, elastic, channels, frequency, shapes)
+    first = _of_shapes(matrices, fixed, elastic, channels, frequency, shapes)
     c = _of_frequencies(matrices, first, elastic, channels, frequency, shapes)
     return _damped(matrices, c, lossy, frequency, damping)
 
@@ -158,11 +158,11 @@ def sensed(channels, rate: complex) -> np.ndarray:
     )
 
 
-def _of_shapes(matrices, given, elastic, channels, frequency, shapes) -> np.ndarray:
+def _of_shapes(matrices, fixed, elastic, channels, frequency, shapes) -> np.ndarray:
     """M and K closest to Σ a ψψᵀ and Σ a ω² ψψᵀ, a ≥ 0; all alike without shapes."""
     n = matrices.mass.shape[1]
-    c, typical = given.copy(), np.mean(np.square(frequency))
-    mass = np.tensordot(given, matrices.mass, 1)
+    c, typical = fixed.copy(), np.mean(np.square(frequency))
+    mass = np.tensordot(fixed, matrices.mass, 1)
     level = np.abs(mass).max()
     for i in elastic:
         size = np.abs(matrices.mass[i] + matrices.stiffness[i] / typical).max()
@@ -188,7 +188,7 @@ def _of_shapes(matrices, given, elastic, channels, frequency, shapes) -> np.ndar
             for m, w in zip(scaled, weights, strict=True)
         ]
     )
-    right = -np.concatenate([np.tensordot(given, m, 1).ravel() for m in scaled])
+    right = -np.concatenate([np.tensordot(fixed, m, 1).ravel() for m in scaled])
     size = np.linalg.norm(left, axis=0)
     low = np.concatenate([np.full(len(elastic), -np.inf), np.zeros(n)])
     fit = lsq_linear(left / size, right, bounds=(low, np.inf))
@@ -216,17 +216,19 @@ def _of_frequencies(matrices, first, elastic, channels, frequency, shapes):
     """Coefficients moved until frequencies, and shapes at the sensors, agree."""
     c = first.copy()
     scale = np.where(first[elastic] == 0, 1.0, np.abs(first[elastic]))
-    seen = [y / np.linalg.norm(y) for y in shapes]
+    unit_shapes = [y / np.linalg.norm(y) for y in shapes]
     count = len(frequency) * (1 + 2 * len(channels.names))
 
     def misfit(relative):
         c[elastic] = first[elastic] + scale * relative
-        found = _modes(matrices, c)
+        result = _modes(matrices, c)
         rows = [relative / PRIOR_ERROR]
-        if found is None:
+        if result is None:
             return np.concatenate([*rows, np.full(count, NO_MODES)])
-        rows.append(np.log(np.sqrt(found[0]) / frequency) / FREQUENCY_ERROR)
-        for w, shape, y in zip(np.sqrt(found[0]), found[1].T, seen, strict=True):
+        rows.append(np.log(np.sqrt(result[0]) / frequency) / FREQUENCY_ERROR)
+        for w, shape, y in zip(
+            np.sqrt(result[0]), result[1].T, unit_shapes, strict=True
+        ):
             model = sensed(channels, 1j * w) @ shape
             miss = y - model * (model.conj() @ y) / (model.conj() @ model).real
             rows += [miss.real / SHAPE_ERROR, miss.imag / SHAPE_ERROR]
@@ -240,12 +242,12 @@ def _of_frequencies(matrices, first, elastic, channels, frequency, shapes):
 
 def _damped(matrices, c, lossy, frequency, damping) -> np.ndarray:
     """The coefficients with damping by modes; mode by mode positive."""
-    found = _modes(matrices, c)
-    if found is None or not lossy:
+    result = _modes(matrices, c)
+    if result is None or not lossy:
         return c
     ratio = np.clip(damping, *DAMPING_RATIOS)
     n = len(ratio)
-    modal = np.einsum("ar,iab,bs->irs", found[1], matrices.damping[lossy], found[1])
+    modal = np.einsum("ar,iab,bs->irs", result[1], matrices.damping[lossy], result[1])
     weight = np.where(np.eye(n) > 0, 1.0, OFF_DIAGONAL)
     target = np.diag(2 * ratio * frequency)
     left = (modal * weight).reshape(len(lossy), -1).T

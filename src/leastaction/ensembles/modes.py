@@ -75,12 +75,12 @@ class Linear:
         [0.318] [0.1] [[1.]]
         """
         values, vectors = np.linalg.eig(self.rates)
-        kept = np.flatnonzero(values.imag > 1e-9 * np.abs(values))
-        kept = kept[np.argsort(np.abs(values[kept]))]
-        size, shapes = np.abs(values[kept]), vectors[: len(self.inertia), kept].T
+        order = np.flatnonzero(values.imag > 1e-9 * np.abs(values))
+        order = order[np.argsort(np.abs(values[order]))]
+        size, shapes = np.abs(values[order]), vectors[: len(self.inertia), order].T
         largest = np.abs(shapes).argmax(axis=1)
-        shapes = shapes / shapes[np.arange(len(kept)), largest][:, None]
-        return size / (2 * np.pi), -values[kept].real / size, shapes
+        shapes = shapes / shapes[np.arange(len(order)), largest][:, None]
+        return size / (2 * np.pi), -values[order].real / size, shapes
 
 
 class Motion:
@@ -103,8 +103,8 @@ class Motion:
 
     def _at(self, q, qdot, values):
         """M, shape (samples, dof, dof), and f, shape (samples, dof)."""
-        found, n = self._evaluate(q, qdot, values), self.dof
-        return found[:, : n * n].reshape(-1, n, n), found[:, n * n :]
+        result, n = self._evaluate(q, qdot, values), self.dof
+        return result[:, : n * n].reshape(-1, n, n), result[:, n * n :]
 
     def about_equilibrium(self, values: np.ndarray | None = None) -> Linear | None:
         """Law about the equilibrium next to the mean; None if there is no stable one.
@@ -150,15 +150,17 @@ class Motion:
         still = ~(
             data["sensor_velocity"].any("dof") | data["sensor_acceleration"].any("dof")
         )
-        seen = data["sensor_position"].values[still.values]
+        sensed = data["sensor_position"].values[still.values]
         y = data["measured"].values[:, still.values]
         y = y[np.isfinite(y).all(axis=1)]
-        if not len(seen) or not len(y):
+        if not len(sensed) or not len(y):
             return np.zeros(self.dof), np.ones(self.dof)
-        inverse = np.linalg.pinv(seen)
+        inverse = np.linalg.pinv(sensed)
         spread = (y @ inverse.T).std(axis=0)
-        told = spread > 0
-        spread = np.where(told, spread, spread[told].max() if told.any() else 1.0)
+        determined = spread > 0
+        spread = np.where(
+            determined, spread, spread[determined].max() if determined.any() else 1.0
+        )
         return inverse @ y.mean(axis=0), spread
 
     def equivalent(self) -> Linear | None:
@@ -201,9 +203,9 @@ class Motion:
         speed = np.abs(np.linalg.eigvals(linear.rates)).max()
         size = np.repeat([1.0, speed], n)
         rates = linear.rates / size[:, None] * size
-        whole = np.outer(size, size)
-        found = solve_continuous_lyapunov(rates / speed, -noise / whole / speed)
-        return found * whole
+        scale = np.outer(size, size)
+        result = solve_continuous_lyapunov(rates / speed, -noise / scale / speed)
+        return result * scale
 
 
 def with_nearest(model: xr.Dataset) -> xr.Dataset:
@@ -264,9 +266,9 @@ def modes(model: xr.Dataset) -> xr.Dataset | None:
         ends = [motion.about_equilibrium(motion.values + s * step) for s in (1, -1)]
         if None in ends or not error:
             continue
-        found = [np.concatenate(end.modes()[:2]) for end in ends]
-        if all(len(one) == len(value) for one in found):
-            slopes[k] = (found[0] - found[1]) / (2 * step[place])
+        result = [np.concatenate(end.modes()[:2]) for end in ends]
+        if all(len(one) == len(value) for one in result):
+            slopes[k] = (result[0] - result[1]) / (2 * step[place])
     std = np.sqrt(np.einsum("ki,kl,li->i", slopes, covariance, slopes))
     count = len(frequency)
     damped = np.abs(damping) > UNDAMPED
@@ -314,12 +316,12 @@ def transfer(linear: Linear, dataset: xr.Dataset, frequency, dt: float) -> np.nd
     mean = np.sinc(omega * dt / (2 * np.pi)) if white else 1.0
     shaken = ["ground" in str(name) for name in dataset["channel"].values]
     ground = np.where(shaken, acceleration.sum(axis=1), 0.0) / linear.inertia.sum()
-    seen = (
+    sensed = (
         position
         + 1j * omega * velocity
         - omega**2 * acceleration * np.where(np.array(shaken)[:, None], 1.0, mean)
     )
-    return seen @ np.linalg.inv(dynamic) - ground[:, None]
+    return sensed @ np.linalg.inv(dynamic) - ground[:, None]
 
 
 def force_density(dataset: xr.Dataset, frequency: Sequence[float]) -> np.ndarray:

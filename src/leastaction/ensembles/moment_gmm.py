@@ -47,24 +47,24 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
         share = np.einsum("da,ab,db->d", directions, noise, directions)
         return select(columns, rank, directions, share, *problem)
 
-    found = iterate(
+    result = iterate(
         first,
         fit,
         lambda fit, _: _residual_covariance(fit.coefficients, weighted, samples * dt),
         lambda noise: not (np.diag(noise) > NOISE_ROUNDOFF * np.diag(first)).all(),
     )
     noise = _residual_covariance(
-        found.fit.coefficients, library["increment_gram"].values[0], samples * dt
+        result.fit.coefficients, library["increment_gram"].values[0], samples * dt
     )
     noise_std = np.sqrt((noise**2 + np.outer(np.diag(noise), np.diag(noise))) / samples)
-    return lagrangian_estimate(library, found, noise=(noise, noise_std))
+    return lagrangian_estimate(library, result, noise=(noise, noise_std))
 
 
 def _reference(library: xr.Dataset) -> tuple[int, float]:
     """Column whose coefficient is given, and that coefficient."""
-    given = library["library_given"].values
+    fixed = library["library_given"].values
     reference = np.flatnonzero(library["status"].values == "reference")[0]
-    return int(reference), given[given != 0][0]
+    return int(reference), fixed[fixed != 0][0]
 
 
 def _whitened(noise, grams, total) -> tuple[np.ndarray, int, np.ndarray]:

@@ -124,18 +124,18 @@ def output_modes(
     if order is None:
         order = np.full(len(channels), 2)
     main = main_frequency(np.asarray(order), series.stretches, dt) / (2 * np.pi)
-    wanted = LAGS_PER_PERIOD[0] / 2 * main if highest is None else highest
-    rate = min(2 * EDGE * wanted, 1 / dt)
-    found, poles = _identified(series, rate)
-    inside = [mode for mode in found.modes if mode.frequency < wanted]
+    upper = LAGS_PER_PERIOD[0] / 2 * main if highest is None else highest
+    rate = min(2 * EDGE * upper, 1 / dt)
+    result, poles = _identified(series, rate)
+    inside = [mode for mode in result.modes if mode.frequency < upper]
     tones = _tones(inside, series)
     kinds = [
-        TONE if mode.frequency in tones else _kind(mode, poles, found)
+        TONE if mode.frequency in tones else _kind(mode, poles, result)
         for mode in inside
     ]
     spectrum = _spectrum(series, rate)
-    about = {"order": found.order, "converged": int(found.converged)}
-    about["highest_frequency"] = min(wanted, rate / 2)
+    about = {"order": result.order, "converged": int(result.converged)}
+    about["highest_frequency"] = min(upper, rate / 2)
     return _dataset(inside, kinds, poles, spectrum, channels).assign_attrs(about)
 
 
@@ -148,10 +148,10 @@ class IdentifiedModes(NamedTuple):
 
 
 def _scaled(stretches: Sequence[np.ndarray], dt: float) -> Series:
-    whole = np.concatenate(stretches)
-    scale = whole.std(axis=0)
+    values = np.concatenate(stretches)
+    scale = values.std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
-    return Series([(y - whole.mean(axis=0)) / scale for y in stretches], scale, dt)
+    return Series([(y - values.mean(axis=0)) / scale for y in stretches], scale, dt)
 
 
 def _identified(series: Series, rate: float):
@@ -179,17 +179,17 @@ def _identified(series: Series, rate: float):
         if len(values) > np.argmin(values) + 2 * PATIENCE:
             break
     best = models[int(np.argmin(values))]
-    found = fit(best, records)
-    modes = modes_of(found, rate, series.scale)
-    return IdentifiedModes(modes, best.order, found.converged), np.array(poles)
+    result = fit(best, records)
+    modes = modes_of(result, rate, series.scale)
+    return IdentifiedModes(modes, best.order, result.converged), np.array(poles)
 
 
-def _kind(mode: Mode, poles: np.ndarray, found: IdentifiedModes) -> str:
+def _kind(mode: Mode, poles: np.ndarray, result: IdentifiedModes) -> str:
     """What a pair of poles is that is no tone."""
     if mode.damping_ratio > LARGEST_DAMPING_RATIO:
         return BACKGROUND
     std = np.sqrt(mode.covariance[0, 0])
-    above = [found.order + 2 * (k + 1) for k in range(CONFIRMING)]
+    above = [result.order + 2 * (k + 1) for k in range(CONFIRMING)]
     for order in above:
         same = poles[poles[:, 0] == order]
         apart = np.abs(same[:, 1] - mode.frequency)
@@ -201,7 +201,7 @@ def _kind(mode: Mode, poles: np.ndarray, found: IdentifiedModes) -> str:
 def _tones(modes: Sequence[Mode], series: Series) -> list[float]:
     """Frequencies of lines with less modulation than a random vibration has."""
     duration = sum(map(len, series.stretches)) * series.dt
-    found: list[float] = []
+    result: list[float] = []
     for mode in sorted(modes, key=lambda one: abs(one.damping_ratio)):
         decays = 2 * np.pi * mode.frequency * max(mode.damping_ratio, 0.0) * duration
         if mode.damping_ratio > LARGEST_DAMPING_RATIO:
@@ -209,9 +209,9 @@ def _tones(modes: Sequence[Mode], series: Series) -> list[float]:
         least = EVENNESS_OF_SHORT
         if decays > DECAYS[0]:
             least = np.interp(np.log(decays), np.log(DECAYS), EVENNESS)
-        if decays < STEADY or kurtosis(mode, series, found) < least:
-            found.append(mode.frequency)
-    return found
+        if decays < STEADY or kurtosis(mode, series, result) < least:
+            result.append(mode.frequency)
+    return result
 
 
 def kurtosis(mode: Mode, series: Series, tones: Sequence[float] = ()) -> float:
@@ -265,11 +265,13 @@ def assurance(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 def _spectrum(series: Series, rate: float) -> tuple[np.ndarray, np.ndarray]:
     """Frequencies, and the largest singular value of the spectral density, Welch's."""
     size = min(max(map(len, series.stretches)), int(LINES * 2 / (rate * series.dt)))
-    kept = [y.T for y in series.stretches if len(y) >= size]
-    found = [csd(y[:, None], y[None], 1 / series.dt, nperseg=size) for y in kept]
-    f = found[0][0]
+    long_enough = [y.T for y in series.stretches if len(y) >= size]
+    result = [
+        csd(y[:, None], y[None], 1 / series.dt, nperseg=size) for y in long_enough
+    ]
+    f = result[0][0]
     inside = (f > 0) & (f < rate / 2)
-    density = np.mean([density for _, density in found], axis=0)
+    density = np.mean([density for _, density in result], axis=0)
     values = np.linalg.eigvalsh(np.moveaxis(density, -1, 0)[inside])
     return f[inside], values[:, -1]
 

@@ -140,11 +140,11 @@ def _law(q, qdot, dt, mean_square, observations, library):
         first, _ = variance_function.select(gram, MOST_TERMS, count)
         if not first[varying].any():
             continue
-        found = variance_function.fit(
+        result = variance_function.fit(
             partial(squares, a, DISJOINT_STRIDE, average), terms, MOST_TERMS
         )
-        if found.law[varying].any():
-            law[a], square[a] = found.law, found.is_square
+        if result.law[varying].any():
+            law[a], square[a] = result.law, result.is_square
     return names, law, square
 
 

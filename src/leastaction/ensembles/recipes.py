@@ -85,7 +85,6 @@ class StrongTaylor(Ensemble):
     run = ".strong_taylor:simulate"
     makes = "observations"
 
-    method: Literal["strong_taylor"] = "strong_taylor"
     sensor: Sensor | None = absent(
         "What is recorded; everything without noise if absent."
     )
@@ -119,8 +118,6 @@ class RealisedVariation(Differentiate):
     makes = "realised_variation"
     uses = ("volatility",)
 
-    method: Literal["realised_variation"] = "realised_variation"
-
 
 class StochasticSubspace(Differentiate):
     """Modes of the outputs, and noise of the sensors, by stochastic realisation."""
@@ -132,8 +129,6 @@ class StochasticSubspace(Differentiate):
     )
     makes = "output_modes"
 
-    method: Literal["stochastic_subspace"] = "stochastic_subspace"
-
 
 class ModalStart(Assemble):
     """Candidates, and coefficients of a linear system with the modes of the outputs."""
@@ -144,8 +139,6 @@ class ModalStart(Assemble):
     uses = ("reference", "inertia", "lagrangian", "dissipation", "calculus")
     needs_velocities = False
 
-    method: Literal["modal_start"] = "modal_start"
-
 
 class MartingaleMoments(Assemble):
     """Martingale moments of the stochastic Euler–Lagrange equation."""
@@ -155,7 +148,6 @@ class MartingaleMoments(Assemble):
     makes = "moments"
     uses = ("reference", "inertia", "lagrangian", "dissipation", "calculus")
 
-    method: Literal["martingale_moments"] = "martingale_moments"
     instrument_degree: Integer = Field(
         5, ge=1, le=8, description="Instruments are all monomials up to this degree."
     )
@@ -174,7 +166,6 @@ class SquaredIncrements(Volatility):
     run = ".squared_increments:identify"
     after = ("moment_gmm",)
 
-    method: Literal["squared_increments"] = "squared_increments"
     max_terms: Integer = Field(
         3, ge=1, le=6, description="Most terms of the squared volatility."
     )
@@ -189,7 +180,6 @@ class MomentGmm(Identify):
     run = ".moment_gmm:identify"
     reads = ("moments",)
 
-    method: Literal["moment_gmm"] = "moment_gmm"
     max_terms: Integer = Field(
         4, ge=1, le=8, description="Most terms beside the reference."
     )
@@ -205,7 +195,6 @@ class InnovationsLikelihood(Identify):
     finds_volatility = True
     knows_input = True
 
-    method: Literal["innovations_likelihood"] = "innovations_likelihood"
     search: Flag = Field(
         True,
         description="Whether terms are searched for; if not, all candidates are in the "

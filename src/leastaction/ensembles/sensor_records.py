@@ -98,9 +98,9 @@ def records_of(observations: xr.Dataset) -> tuple[Channels, list[Record], float]
         values = observations["reading"].values[0]
     else:
         endings = {"q": "", "qdot": "dot", "qddot": "ddot"}
-        there = [c for c in endings if c in observations]
-        texts = [name + endings[c] for c in there for name in names]
-        values = np.concatenate([observations[c].values[0] for c in there], axis=-1)
+        recorded = [c for c in endings if c in observations]
+        texts = [name + endings[c] for c in recorded for name in names]
+        values = np.concatenate([observations[c].values[0] for c in recorded], axis=-1)
     channels, n = channels_of(texts, names), len(names)
     still = np.zeros((1, n)), np.zeros(n, dtype=bool)
     if "first_sample" not in observations:
@@ -121,14 +121,14 @@ def records_of(observations: xr.Dataset) -> tuple[Channels, list[Record], float]
 
 def stated(observations: xr.Dataset, key: str) -> list:
     """What is said of the input of each coordinate, such as its `gain`; else None."""
-    said = json.loads(observations.attrs.get("inputs", "{}"))
-    return [said.get(str(name), {}).get(key) for name in observations["dof"].values]
+    section = json.loads(observations.attrs.get("inputs", "{}"))
+    return [section.get(str(name), {}).get(key) for name in observations["dof"].values]
 
 
 def stated_lags(observations: xr.Dataset) -> np.ndarray:
     """Time after its record at which each input acts, s; NaN where none is stated."""
-    given = stated(observations, "lag")
-    return np.array([x if isinstance(x, int | float) else np.nan for x in given])
+    lags = stated(observations, "lag")
+    return np.array([x if isinstance(x, int | float) else np.nan for x in lags])
 
 
 def thinned(
@@ -169,8 +169,8 @@ def thinned(
 
 def _means(record: Record, count: int) -> Record:
     """Means of `count` samples; one that has a gap is a gap."""
-    whole = len(record.y) // count * count
-    blocks = record.y[:whole].reshape(-1, count, record.y.shape[1])
+    rows = len(record.y) // count * count
+    blocks = record.y[:rows].reshape(-1, count, record.y.shape[1])
     return record._replace(y=blocks.mean(axis=1))
 
 
@@ -195,9 +195,9 @@ def splines(samples: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarra
     spline = CubicSpline(np.arange(last + 1), samples)
 
     def at(times, lags):
-        found = [
+        result = [
             spline(np.clip(times - late, 0, last))[:, a] for a, late in enumerate(lags)
         ]
-        return np.stack(found, axis=1)
+        return np.stack(result, axis=1)
 
     return at

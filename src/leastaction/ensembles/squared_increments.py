@@ -64,12 +64,12 @@ def identify(
         windows = residual.windows(q, qdot, dt, c, first=1)
         return ((x, v, np.square(r[:, a]) / dt) for x, v, r in windows)
 
-    gram, seen, covariance = [0.0] * len(coordinates), 0, 0.0
+    gram, samples, covariance = [0.0] * len(coordinates), 0, 0.0
     for x, v, r in residual.windows(q, qdot, dt, c):
         covariance = covariance + r.T @ r
         some = np.square(r[::sparse]) / dt
         values = regressors(x[:-1:sparse], v[:-1:sparse])
-        seen += len(some)
+        samples += len(some)
         for a, target in enumerate(some.T):
             both = np.column_stack([values, target])
             gram[a] = gram[a] + both.T @ both
@@ -78,15 +78,15 @@ def identify(
     varying = [i for i, term in enumerate(terms) if term.free_symbols]
     fits = []
     for a, name in enumerate(coordinates):
-        first = variance_function.select(gram[a], most, seen)
-        found = variance_function.interpret(*first, terms)
-        if found.coefficients[varying].any():
-            found = _state_dependent(
+        first = variance_function.select(gram[a], most, samples)
+        result = variance_function.interpret(*first, terms)
+        if result.coefficients[varying].any():
+            result = _state_dependent(
                 partial(squares, a), regressors, terms, most, (q[0], qdot[0]), name
             )
-        elif found.coefficients.any():
-            found = _constant(found, variance[a], count)
-        fits.append(found)
+        elif result.coefficients.any():
+            result = _constant(result, variance[a], count)
+        fits.append(result)
     return _estimate(fits, terms, covariance, count)
 
 
@@ -118,11 +118,11 @@ def _estimate(fits, terms, covariance: np.ndarray, count: int) -> VolatilityEsti
     )
 
 
-def _constant(found, variance: float, count: int):
+def _constant(result, variance: float, count: int):
     """The law of a constant: the quadratic variation over every sample."""
-    one = found.coefficients != 0
+    one = result.coefficients != 0
     return replace(
-        found,
+        result,
         coefficients=np.where(one, variance, 0.0),
         std=np.where(one, variance * np.sqrt(2 / count), 0.0),
         root=np.where(one, np.sqrt(variance), 0.0),
@@ -142,14 +142,14 @@ def _state_dependent(squares, regressors, terms, max_terms, path, name):
             before, now = (x[:-2], v[:-2]), (x[1:-1], v[1:-1])
             yield variance_function.step_average(regressors, before, now), square
 
-    found = variance_function.fit(averaged, terms, max_terms)
+    result = variance_function.fit(averaged, terms, max_terms)
     one = [i for i, term in enumerate(terms) if not term.free_symbols]
-    if not found.is_square or not found.root[one].any():
-        return found
-    change = np.diff(regressors(*path) @ found.root)
+    if not result.is_square or not result.root[one].any():
+        return result
+    change = np.diff(regressors(*path) @ result.root)
     # Noise in successive changes is uncorrelated; what the drift does repeats itself.
     drift = np.sqrt(max(np.mean(change[1:] * change[:-1]), 0.0))
-    ratio = drift / abs(found.root[one].sum())
+    ratio = drift / abs(result.root[one].sum())
     if ratio > LARGEST_CHANGE_PER_STEP:
         log.warning(
             "the volatility of %s changes by %.2g of its constant part per sample "
@@ -159,7 +159,7 @@ def _state_dependent(squares, regressors, terms, max_terms, path, name):
             ratio,
             LARGEST_CHANGE_PER_STEP,
         )
-    return found
+    return result
 
 
 class Residual:

@@ -102,8 +102,8 @@ class Parameters(NamedTuple):
 class Discrete(NamedTuple):
     """A linear law: from sample to sample, and in continuous time.
 
-    `inverse` is M⁻¹ times the gain of recorded forces, `lag` theirs, s; `seen` weighs q̈
-    at the sensors.
+    `inverse` is M⁻¹ times the gain of recorded forces, `lag` theirs, s;
+    `of_acceleration` weighs q̈ at the sensors.
     """
 
     transition: np.ndarray
@@ -113,7 +113,7 @@ class Discrete(NamedTuple):
     diffusion: np.ndarray
     push: np.ndarray
     inverse: np.ndarray
-    seen: np.ndarray
+    of_acceleration: np.ndarray
     lag: float
 
 
@@ -202,9 +202,9 @@ class StateSpace:
     def parameters(self, structure: Structure, theta: np.ndarray) -> Parameters:
         """Coefficients, S, sensor noise and rate of the colour."""
         n = self.dof
-        own, entries, noises = self.places(structure)
-        c = np.append(self.library.given, np.zeros(len(self.library.dissipation)))
-        c[list(structure.columns)] = theta[own]
+        coefficients, entries, noises = self.places(structure)
+        c = np.append(self.library.fixed, np.zeros(len(self.library.dissipation)))
+        c[list(structure.columns)] = theta[coefficients]
         if structure.force == "ground":
             root = np.full((n, 1), theta[entries][0])
         else:
@@ -242,22 +242,24 @@ class StateSpace:
             (one.acceleration[~one.absolute] != 0).any()
         )
         state = [one.position, one.velocity, np.zeros((len(one.names), forces))]
-        seen = one.acceleration
+        of_acceleration = one.acceleration
         if mean:
-            by_mean = np.where(one.absolute[:, None], 0.0, seen)
+            by_mean = np.where(one.absolute[:, None], 0.0, of_acceleration)
             state[1] = state[1] + by_mean / self.dt
             state.append(-by_mean / self.dt)
-            seen = seen - by_mean
-        shaken = np.where(one.absolute[:, None], 0.0, seen)
-        return tuple(map(np.ascontiguousarray, (np.hstack(state), seen, shaken)))
+            of_acceleration = of_acceleration - by_mean
+        shaken = np.where(one.absolute[:, None], 0.0, of_acceleration)
+        return tuple(
+            map(np.ascontiguousarray, (np.hstack(state), of_acceleration, shaken))
+        )
 
     def innovations(self, structure: Structure, theta: np.ndarray, order: int = 2):
         """Function from the number of a record to e and V; None if it diverges."""
-        given = self.parameters(structure, theta)
+        parameters = self.parameters(structure, theta)
         run = (
-            self._linear(structure, given)
+            self._linear(structure, parameters)
             if self.linear[list(structure.columns)].all()
-            else self._nonlinear(structure, given, order)
+            else self._nonlinear(structure, parameters, order)
         )
 
         def of_record(number: int):
@@ -276,24 +278,26 @@ class StateSpace:
 
         Sensors that are exact to 10⁻⁵ of the motion see errors of its steps.
         """
-        own = list(structure.columns)
+        columns = list(structure.columns)
         exact = self.innovations(structure, theta)(0)
         linear, self.linear = self.linear, np.zeros_like(self.linear)
-        while linear[own].all() and exact and self.steps < MOST_REFINED:
-            found = self.innovations(structure, theta)(0)
-            gap = np.abs(found[0] - exact[0]) / np.sqrt(exact[1]) if found else np.inf
+        while linear[columns].all() and exact and self.steps < MOST_REFINED:
+            result = self.innovations(structure, theta)(0)
+            gap = np.abs(result[0] - exact[0]) / np.sqrt(exact[1]) if result else np.inf
             if np.max(gap) < LARGEST_GAP:
                 break
             self.steps *= 2
         self.linear, self.fewest = linear, self.steps
 
-    def discrete(self, structure: Structure, given: Parameters) -> "Discrete | None":
+    def discrete(
+        self, structure: Structure, parameters: Parameters
+    ) -> "Discrete | None":
         """The linear law from sample to sample; None if no record can be its motion.
 
         That is one which is not finite, or grows by too much over a record.
         """
-        matrix, seen, shaken = self.matrices(structure)
-        rates, diffusion, push = self.linearised(structure, given)
+        matrix, of_acceleration, shaken = self.matrices(structure)
+        rates, diffusion, push = self.linearised(structure, parameters)
         longest = self.dt * max(len(record.y) for record in self.records)
         if not np.isfinite(rates).all():
             return None
@@ -309,11 +313,11 @@ class StateSpace:
         if size > core:
             transition[core:, n : 2 * n] = np.eye(n)
         sees = matrix.copy()
-        sees[:, : 2 * n] += seen @ rates[n : 2 * n, : 2 * n]
+        sees[:, : 2 * n] += of_acceleration @ rates[n : 2 * n, : 2 * n]
         sees[:, 2 * n : core] += shaken @ rates[n : 2 * n, 2 * n :]
-        inverse = given.gain * self.at(given.coefficients)[0]
+        inverse = parameters.gain * self.at(parameters.coefficients)[0]
         of_time = transition, covariance, sees, rates, diffusion, push
-        return Discrete(*of_time, inverse, seen, given.lag)
+        return Discrete(*of_time, inverse, of_acceleration, parameters.lag)
 
     def recorded(self, number: int, lag: float) -> np.ndarray:
         """Recorded forces at half steps, (half step, dof); one row if there are none.
@@ -329,53 +333,58 @@ class StateSpace:
             self._lagged[number] = lag, self.forces[number](half_steps, rows)
         return self._lagged[number][1]
 
-    def forced(self, found: "Discrete", number: int) -> tuple[np.ndarray, np.ndarray]:
+    def forced(self, result: "Discrete", number: int) -> tuple[np.ndarray, np.ndarray]:
         """What forces add to the state in each step, and to sensors; else one row."""
-        n, core = self.dof, len(found.rates)
-        w = self.recorded(number, found.lag)
-        half = kalman_filter.discretised(found.rates, found.diffusion, self.dt / 2)[0]
-        begin, end = kalman_filter.response(found.rates, self.dt / 2)
-        pushes = np.tile(found.push, (len(w), 1))
-        pushes[:, n : 2 * n] += w @ found.inverse.T
-        offset = pushes[::2, n : 2 * n] @ found.seen.T
+        n, core = self.dof, len(result.rates)
+        w = self.recorded(number, result.lag)
+        half = kalman_filter.discretised(result.rates, result.diffusion, self.dt / 2)[0]
+        begin, end = kalman_filter.response(result.rates, self.dt / 2)
+        pushes = np.tile(result.push, (len(w), 1))
+        pushes[:, n : 2 * n] += w @ result.inverse.T
+        offset = pushes[::2, n : 2 * n] @ result.of_acceleration.T
         if len(pushes) == 1:
             pushes = np.tile(pushes, (3, 1))
         first, middle, last = pushes[:-2:2], pushes[1:-1:2], pushes[2::2]
-        drive = np.zeros((len(first), len(found.transition)))
+        drive = np.zeros((len(first), len(result.transition)))
         drive[:, :core] = (first @ begin.T + middle @ end.T) @ half.T
         drive[:, :core] += middle @ begin.T + last @ end.T
         return drive, offset
 
-    def _linear(self, structure: Structure, given: Parameters):
+    def _linear(self, structure: Structure, parameters: Parameters):
         """Exact filter."""
-        found = self.discrete(structure, given)
-        if found is None:
+        result = self.discrete(structure, parameters)
+        if result is None:
             return lambda *_: False
-        size, linear = len(found.transition), (found.rates, found.diffusion)
-        alike = None if self.driven else self.forced(found, 0)
+        size, linear = len(result.transition), (result.rates, result.diffusion)
+        alike = None if self.driven else self.forced(result, 0)
 
         def run(number, y, e, V):
-            drive, offset = alike or self.forced(found, number)
-            x, P = self._state(number, given, size, linear)
-            moved = found.transition, found.covariance, drive
-            seen = found.sees, offset, given.noise
-            return kalman_filter.run(y, *moved, *seen, x, P, e, V)
+            drive, offset = alike or self.forced(result, number)
+            x, P = self._state(number, parameters, size, linear)
+            moved = result.transition, result.covariance, drive
+            sensors = result.sees, offset, parameters.noise
+            return kalman_filter.run(y, *moved, *sensors, x, P, e, V)
 
         return run
 
-    def _nonlinear(self, structure: Structure, given: Parameters, order: int):
+    def _nonlinear(self, structure: Structure, parameters: Parameters, order: int):
         sees = self.matrices(structure)
-        memory = given.rate * self.dt
+        memory = parameters.rate * self.dt
         if memory > SHORTEST_MEMORY:
             return lambda *_: False
-        force = given.root, structure.force == "ground", given.noise, given.rate
-        law = given.coefficients, self.width, *force
+        force = (
+            parameters.root,
+            structure.force == "ground",
+            parameters.noise,
+            parameters.rate,
+        )
+        law = parameters.coefficients, self.width, *force
         step = self.dt, max(self.steps, int(np.ceil(memory))), order
-        linear = self.linearised(structure, given)[:2]
+        linear = self.linearised(structure, parameters)[:2]
 
         def run(number, y, e, V):
-            start = self._state(number, given, sees[0].shape[1], linear)
-            w = given.gain * self.recorded(number, given.lag)
+            start = self._state(number, parameters, sees[0].shape[1], linear)
+            w = parameters.gain * self.recorded(number, parameters.lag)
             if len(w) == 1:
                 w = np.broadcast_to(w, (2 * len(y) + 1, self.dof)).copy()
             return self.kernel.run(y, w, *law, *sees, *start, *step, e, V)
@@ -395,42 +404,46 @@ class StateSpace:
         )
         return inverse, f, slopes
 
-    def linearised(self, structure: Structure, given: Parameters):
+    def linearised(self, structure: Structure, parameters: Parameters):
         """A_c and Γ Γᵀ of the state (q, q̇, u) about q = 0, and the rate there."""
-        n, columns = self.dof, given.root.shape[1]
-        _, f, slopes = self.at(given.coefficients)
-        kicks = self.kicks(structure, given)
+        n, columns = self.dof, parameters.root.shape[1]
+        _, f, slopes = self.at(parameters.coefficients)
+        kicks = self.kicks(structure, parameters)
         size = 2 * n + (columns if structure.coloured else 0)
         rates, push = np.zeros((size, size)), np.zeros(size)
         rates[:n, n : 2 * n] = np.eye(n)
         rates[n : 2 * n, : 2 * n] = slopes
         push[n : 2 * n] = f
         if structure.coloured:
-            rates[n : 2 * n, 2 * n :] = self.pushed(structure, given)
-            rates[2 * n :, 2 * n :] = -given.rate * np.eye(columns)
+            rates[n : 2 * n, 2 * n :] = self.pushed(structure, parameters)
+            rates[2 * n :, 2 * n :] = -parameters.rate * np.eye(columns)
         return rates, kicks @ kicks.T, push
 
-    def pushed(self, structure: Structure, given: Parameters) -> np.ndarray:
+    def pushed(self, structure: Structure, parameters: Parameters) -> np.ndarray:
         """Accelerations by each random force of strength one, (dof, force)."""
         ground = structure.force == "ground"
-        return given.root if ground else self.at(given.coefficients)[0] @ given.root
+        return (
+            parameters.root
+            if ground
+            else self.at(parameters.coefficients)[0] @ parameters.root
+        )
 
-    def kicks(self, structure: Structure, given: Parameters) -> np.ndarray:
+    def kicks(self, structure: Structure, parameters: Parameters) -> np.ndarray:
         """Γ: what each random force does to the state (q, q̇, u), (state, force)."""
-        n, columns = self.dof, given.root.shape[1]
+        n, columns = self.dof, parameters.root.shape[1]
         if structure.coloured:
-            colours = given.rate * np.eye(columns)
+            colours = parameters.rate * np.eye(columns)
             return np.vstack([np.zeros((2 * n, columns)), colours])
-        return np.vstack([np.zeros((n, columns)), self.pushed(structure, given)])
+        return np.vstack([np.zeros((n, columns)), self.pushed(structure, parameters)])
 
-    def _state(self, number, given, size, linear):
+    def _state(self, number, parameters, size, linear):
         """State and covariance at the first sample."""
         n, core = self.dof, len(linear[0])
         x, P = np.zeros(size), np.zeros((size, size))
         start = self.starts[number]
         if start is not None:
             x[: 2 * n], P[: 2 * n, : 2 * n] = start.mean, start.covariance
-            P[2 * n : core, 2 * n : core] = given.rate / 2 * np.eye(core - 2 * n)
+            P[2 * n : core, 2 * n : core] = parameters.rate / 2 * np.eye(core - 2 * n)
             return x, P
         settled = None
         if np.isfinite(linear[0]).all():
@@ -440,7 +453,7 @@ class StateSpace:
         if settled is None:
             settled = np.zeros((core, core))
             settled[: 2 * n, : 2 * n] = np.diag(DIFFUSE * self.scale**2)
-            settled[2 * n :, 2 * n :] = given.rate / 2 * np.eye(core - 2 * n)
+            settled[2 * n :, 2 * n :] = parameters.rate / 2 * np.eye(core - 2 * n)
         P[:core, :core] = settled
         if size > core:
             P[core:, core:] = settled[n : 2 * n, n : 2 * n]

@@ -46,16 +46,16 @@ def differentiate(
     order = channels.velocity.any(axis=1) + 2 * channels.acceleration.any(axis=1)
     series = [record.y for record in records]
     main = main_frequency(order, series, dt)
-    found = []
+    result = []
     for per_period in LAGS_PER_PERIOD:
         stride = max(1, round(2 * np.pi / main / dt / per_period))
         realised = StochasticRealisation(series, stride, BLOCKS, 2 * count + 1)
         for memories in (0, 1):
             rates, shapes = realised.rates(2 * count + memories, stride * dt)
-            found.append(modes(rates, shapes, count))
+            result.append(modes(rates, shapes, count))
     if count == 1:
-        found.append((np.array([main]), np.array([DAMPING_OF_GUESS]), shapes[:, :1].T))
-    frequency, damping, shape = (np.array(part) for part in zip(*found, strict=True))
+        result.append((np.array([main]), np.array([DAMPING_OF_GUESS]), shapes[:, :1].T))
+    frequency, damping, shape = (np.array(part) for part in zip(*result, strict=True))
     return CONTRACTS["output_modes"].dataset(
         {
             "mode_frequency": frequency,
@@ -142,8 +142,8 @@ class StochasticRealisation:
     def __init__(
         self, series: Sequence[np.ndarray], stride: int, blocks: int, order: int
     ):
-        whole = np.concatenate(series)
-        mean, std = np.nanmean(whole, axis=0), np.nanstd(whole, axis=0)
+        values = np.concatenate(series)
+        mean, std = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
         self.std = np.where(std > 0, std, 1.0)
         self.width = len(mean)
         scaled = [np.nan_to_num((y - mean) / self.std) for y in series]
@@ -200,8 +200,8 @@ class StochasticRealisation:
         state = self.right[:order] @ self.of_past
         A = state @ self._covariance([1 + b for b in before], before) @ state.T
         C = self._covariance([1], before) @ state.T
-        seen = state @ self._covariance([1 + b for b in before], [1]) - A @ C.T
-        return A, C, np.linalg.solve(self.lags[0] - C @ C.T, seen.T).T
+        cross = state @ self._covariance([1 + b for b in before], [1]) - A @ C.T
+        return A, C, np.linalg.solve(self.lags[0] - C @ C.T, cross.T).T
 
 
 def _roots(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -218,7 +218,7 @@ def modes(rates: np.ndarray, shapes: np.ndarray, count: int):
     """
     upper = np.flatnonzero(rates.imag > 0)
     upper = upper[np.argsort(-rates[upper].real / np.abs(rates[upper]))][::-1][:count]
-    found = [
+    result = [
         (abs(rates[i]), -rates[i].real / abs(rates[i]), shapes[:, i]) for i in upper
     ]
     real = np.flatnonzero(rates.imag == 0)
@@ -226,10 +226,10 @@ def modes(rates: np.ndarray, shapes: np.ndarray, count: int):
     for i, j in zip(real[::2], real[1::2], strict=False):
         product = abs(rates[i] * rates[j])
         damping = abs(rates[i].real + rates[j].real) / 2 / np.sqrt(product)
-        found.append((np.sqrt(product), damping, shapes[:, i]))
-    while len(found) < count:
-        frequency, damping, shape = found[-1]
-        found.append((2 * frequency, damping, np.roll(shape, 1)))
-    found = sorted(found[:count], key=lambda mode: mode[0])
-    frequency, damping, shape = zip(*found, strict=True)
+        result.append((np.sqrt(product), damping, shapes[:, i]))
+    while len(result) < count:
+        frequency, damping, shape = result[-1]
+        result.append((2 * frequency, damping, np.roll(shape, 1)))
+    result = sorted(result[:count], key=lambda mode: mode[0])
+    frequency, damping, shape = zip(*result, strict=True)
     return np.array(frequency), np.array(damping), np.array(shape)

@@ -192,10 +192,13 @@ def fill_paths(
             path = integrate(states, draw(len(batch)), time_step)
             states = path[-1]
             first = -(batch.start + 1) % every + 1
-            kept = path[first::every].transpose(2, 0, 1)
+            samples = path[first::every].transpose(2, 0, 1)
             row = (batch.start + first) // every
-            rows = slice(row, row + kept.shape[1])
-            q[members, rows], qdot[members, rows] = kept[..., :dof], kept[..., dof:]
+            rows = slice(row, row + samples.shape[1])
+            q[members, rows], qdot[members, rows] = (
+                samples[..., :dof],
+                samples[..., dof:],
+            )
 
 
 def _ranges(stop: int, length: int) -> Iterator[range]:

@@ -71,15 +71,15 @@ def widened(library: Library) -> tuple[Library, list[int]]:
         dissipation=(*library.dissipation, *losses),
     )
     count, all_of_l = len(library.terms), len(wide.terms)
-    own = [*range(count), *range(all_of_l, all_of_l + len(library.dissipation))]
-    return wide, own
+    places = [*range(count), *range(all_of_l, all_of_l + len(library.dissipation))]
+    return wide, places
 
 
-def independent(wide: Library, own: Sequence[int]) -> list[int]:
+def independent(wide: Library, places: Sequence[int]) -> list[int]:
     """Columns of further candidates whose equations no other candidate has."""
     status = wide.joint_freedom.status
     return [
-        i for i in range(len(status)) if i not in own and status[i] == "independent"
+        i for i in range(len(status)) if i not in places and status[i] == "independent"
     ]
 
 
@@ -110,39 +110,43 @@ def dampers(library: Library) -> dict[int, frozenset[int]]:
     q, v = state[:n], state[n:]
     springs: dict[frozenset, list[int]] = {}
     for i, term in enumerate(library.terms):
-        own = frozenset(a for a in range(n) if term.has(q[a]))
-        if own and not term.has(*v):
-            for pair in itertools.combinations(sorted(own), 2):
+        coordinates = frozenset(a for a in range(n) if term.has(q[a]))
+        if coordinates and not term.has(*v):
+            for pair in itertools.combinations(sorted(coordinates), 2):
                 if term.diff(q[pair[0]], q[pair[1]]) != 0:
                     springs.setdefault(frozenset(pair), []).append(i)
-            if len(own) == 1:
-                springs.setdefault(own, []).append(i)
+            if len(coordinates) == 1:
+                springs.setdefault(coordinates, []).append(i)
     joined = {a for joint in springs for a in joint}
-    found = {}
+    result = {}
     for j, term in enumerate(library.dissipation):
-        own = frozenset(a for a in range(n) if term.has(v[a]))
+        coordinates = frozenset(a for a in range(n) if term.has(v[a]))
         curvature = sp.hessian(term, v)
-        if not 0 < len(own) < 3 or curvature.free_symbols or term.has(*q, sp.Abs):
+        if (
+            not 0 < len(coordinates) < 3
+            or curvature.free_symbols
+            or term.has(*q, sp.Abs)
+        ):
             continue
-        beside = frozenset(springs.get(own, ()))
-        if beside or not own & joined:
-            found[count + j] = beside
-    return found
+        beside = frozenset(springs.get(coordinates, ()))
+        if beside or not coordinates & joined:
+            result[count + j] = beside
+    return result
 
 
 def _powers(variables: Sequence[sp.Symbol], powers: Sequence[int]) -> list[sp.Expr]:
     """Powers of each variable, and of differences of two the highest one."""
-    found = [x**p for p in powers for x in variables]
-    return found + [
+    result = [x**p for p in powers for x in variables]
+    return result + [
         (b - a) ** powers[-1] for a, b in itertools.combinations(variables, 2)
     ]
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """A law, and how the search ended.
 
-    Candidates that are `absent`, the first `own` ones those of the library, have
+    Candidates that are `absent`, the first `inside` ones those of the library, have
     z² = `scores`; a term needs the `penalty`. Why the search did `stop`, and exchanges
     of terms that fit nearly as well, are in words. A `memory` of a white force has this
     z: below zero its spectrum rises. The width of dry friction leaves the parameters a
@@ -151,7 +155,7 @@ class Found:
 
     fit: Fit
     absent: list[int]
-    own: int
+    inside: int
     scores: np.ndarray
     penalty: float
     stop: str
@@ -178,7 +182,7 @@ class Search:
         self.rivals: list[str] = []
         self.penalty = term_price(likelihood.samples, len(usable))
 
-    def run(self, starts, colour: str, searching: bool = True) -> Found:
+    def run(self, starts, colour: str, searching: bool = True) -> SearchResult:
         """The law from the best of some starts, a structure and parameters each."""
         fit = first = self.simplest_force(self.first(starts))
         self.likelihood.model.refine(fit.structure, fit.theta)
@@ -200,8 +204,10 @@ class Search:
                     fit, stop = self.terms(fit)
                 fit, stop, of_width = self.slid(fit, stop, searching)
                 absent, scores, memory = self.tested(fit)
-        told = absent, len(absent) - len(self.further), scores, self.penalty
-        return Found(fit, *told, stop, tuple(self.rivals), ratio, memory, of_width)
+        about = absent, len(absent) - len(self.further), scores, self.penalty
+        return SearchResult(
+            fit, *about, stop, tuple(self.rivals), ratio, memory, of_width
+        )
 
     def slid(self, fit: Fit, stop: str, searching: bool):
         """The fit with the likeliest width of dry friction, and what widths leave open.
@@ -234,18 +240,18 @@ class Search:
         The best is that whose likelihood is largest once its noise is scaled;
         ValueError if every start diverges.
         """
-        found: dict[str, Fit] = {}
+        result: dict[str, Fit] = {}
         values = [self.likelihood.profiled(*start) for start in starts]
         for i in np.argsort([-value for _, value in values]):
             structure, (theta, value) = starts[i][0], values[i]
-            before = found.get(structure.force)
+            before = result.get(structure.force)
             if not np.isfinite(value) or before is not None and before.converged:
                 continue
             fit = self.likelihood.fit(structure, theta)
             if fit.value > (-np.inf if before is None else before.value):
-                found[structure.force] = fit
-        if found:
-            return list(found.values())
+                result[structure.force] = fit
+        if result:
+            return list(result.values())
         raise ValueError(
             "no linear law with the modes of these data follows them; expected motion "
             "about an equilibrium that a random force keeps up. Give candidates with a "
@@ -305,19 +311,21 @@ class Search:
                 return fit, "every candidate is in the law"
             scores = self.likelihood.scores(fit, absent) ** 2
             best = int(np.argmax(scores))
-            told = f"the best absent candidate, {self.names[absent[best]]}, has a score"
-            asked = f"{self.penalty:.1f} are asked for"
+            score_text = (
+                f"the best absent candidate, {self.names[absent[best]]}, has a score"
+            )
+            price = f"{self.penalty:.1f} are asked for"
             if scores[best] <= self.penalty:
                 swapped = self.swapped(fit, absent)
                 if swapped is None:
-                    return fit, f"{told} of {scores[best]:.1f}; {asked}"
+                    return fit, f"{score_text} of {scores[best]:.1f}; {price}"
                 fit = swapped
                 continue
             wider = self.with_column(fit, absent, best)
             gain = 2 * (wider.value - fit.value)
             if gain < self.penalty:
                 but = f"but gains only {gain:.1f} of 2 log likelihood"
-                return fit, f"{told} of {scores[best]:.1f}, {but}; {asked}"
+                return fit, f"{score_text} of {scores[best]:.1f}, {but}; {price}"
             fit = wider
         return fit, f"{MOST_ROUNDS} rounds did not settle"
 
@@ -366,23 +374,23 @@ class Search:
         for out, j in sorted(gains, key=gains.get, reverse=True)[:MOST_SWAPS]:
             if gains[out, j] < LEAST_FORESEEN_GAIN:
                 break
-            own = fit.structure.columns
+            members = fit.structure.columns
             columns = np.delete(
-                [*own[: out[0]], absent[j], *own[out[0] + 1 :]], out[1:]
+                [*members[: out[0]], absent[j], *members[out[0] + 1 :]], out[1:]
             )
             structure = replace(fit.structure, columns=tuple(map(int, columns)))
-            there = self.foreseen(fit, absent, j, out)[1]
+            start = self.foreseen(fit, absent, j, out)[1]
             still = np.delete(fit.theta, out[1:])
             still[out[0]] = 0.0
             least = fit.value - fewer[out]
-            simpler = absent[j] < own[out[0]]
+            simpler = absent[j] < members[out[0]]
             better = least + (-LEAST_GAIN if simpler else LEAST_GAIN)
             levels = least - NEARLY_AS_WELL, better
-            tried = self._better(structure, [still, there], fit.order, levels)
+            tried = self._better(structure, [still, start], fit.order, levels)
             if tried.value > better and absent[j] not in other:
                 return tried
             if tried.value > least - NEARLY_AS_WELL:
-                old = " and ".join(self.names[own[i]] for i in out)
+                old = " and ".join(self.names[members[i]] for i in out)
                 self.rivals.append(f"{self.names[absent[j]]} instead of {old}")
         return None
 
@@ -396,12 +404,12 @@ class Search:
         size = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
         g, information = g / size, information / np.outer(size, size)
         count, move, out = len(fit.theta), np.zeros(len(g)), list(out)
-        kept = [i for i in range(count) if i not in out] + [count + new]
+        places = [i for i in range(count) if i not in out] + [count + new]
         move[out] = -fit.theta[out] * size[out]
         slope = g - information @ move
         gain = (g + slope) @ move / 2
-        step = np.linalg.pinv(information[np.ix_(kept, kept)]) @ slope[kept]
-        move[kept] += step
+        step = np.linalg.pinv(information[np.ix_(places, places)]) @ slope[places]
+        move[places] += step
         theta, entry = fit.theta + (move / size)[:count], move[count + new]
         entry = entry / size[count + new]
         if out:
@@ -409,7 +417,7 @@ class Search:
             theta = np.delete(theta, out[1:])
         else:
             theta = np.insert(theta, len(fit.structure.columns), entry)
-        return gain + slope[kept] @ step / 2, theta
+        return gain + slope[places] @ step / 2, theta
 
     def without(self, fit: Fit, place: int) -> Fit:
         """Fit without a free coefficient, from where it should then be."""
@@ -439,24 +447,24 @@ class Search:
     def simplest_force(self, fits: Sequence[Fit]) -> Fit:
         """The force by BIC: independent, of the ground, or any covariance."""
         n = self.likelihood.model.dof
-        found = {fit.structure.force: fit for fit in fits}
+        result = {fit.structure.force: fit for fit in fits}
         for force in sorted(self.forces, key=FORCES.index, reverse=True):
-            if force not in found:
-                closest = max(found.values(), key=lambda f: f.value)
-                found[force] = self.with_force(closest, force)
+            if force not in result:
+                closest = max(result.values(), key=lambda f: f.value)
+                result[force] = self.with_force(closest, force)
         unit = np.log(self.likelihood.samples)
 
         def criterion(fit: Fit) -> float:
             return 2 * fit.value - unit * len(fit.structure.entries(n))
 
-        return max(found.values(), key=criterion)
+        return max(result.values(), key=criterion)
 
     def with_force(self, fit: Fit, force: str) -> Fit:
         """Fit with another form of the force, from the closest S."""
         model = self.likelihood.model
-        given = model.parameters(fit.structure, fit.theta)
+        parameters = model.parameters(fit.structure, fit.theta)
         structure = replace(fit.structure, force=force)
-        root, inverse = given.root, model.at(given.coefficients)[0]
+        root, inverse = parameters.root, model.at(parameters.coefficients)[0]
         if fit.structure.force == "ground":
             mass = np.linalg.inv(inverse)
             root = mass @ root @ root.T @ mass.T
@@ -468,8 +476,8 @@ class Search:
             values = np.sqrt(np.diag(root @ root.T))
         else:
             values = [root[a, b] for a, b in structure.entries(model.dof)]
-        own, old, _ = model.places(fit.structure)
-        theta = np.concatenate([fit.theta[own], values, fit.theta[old.stop :]])
+        coefficients, old, _ = model.places(fit.structure)
+        theta = np.concatenate([fit.theta[coefficients], values, fit.theta[old.stop :]])
         return self.likelihood.fit(structure, theta, fit.order)
 
     def coloured(self, fit: Fit, score: float) -> tuple[Fit, float]:
@@ -487,5 +495,5 @@ class Search:
         coloured = self._better(structure, starts, fit.order)
         coloured = self.simplest_force([coloured])
         ratio = 2 * (coloured.value - fit.value)
-        told = ratio > RATIO_OF_COLOUR and coloured.converged
-        return (coloured if told else fit), float(ratio)
+        significant = ratio > RATIO_OF_COLOUR and coloured.converged
+        return (coloured if significant else fit), float(ratio)

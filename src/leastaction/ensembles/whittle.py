@@ -52,9 +52,9 @@ class BandedStateSpace(StateSpace):
 
     def read(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """Frequencies and coefficients, real parts, then imaginary ones."""
-        places, found = self.transforms[number]
+        places, result = self.transforms[number]
         f = places / (len(self.records[number].y) * self.dt)
-        return np.tile(f, 2), np.concatenate([found.real, found.imag])
+        return np.tile(f, 2), np.concatenate([result.real, result.imag])
 
     def _transform(self, record: Record, bands):
         """Places of the frequencies in a transform, and coefficients by channel."""
@@ -75,11 +75,11 @@ class BandedStateSpace(StateSpace):
 
     def innovations(self, structure: Structure, theta: np.ndarray, order: int = 2):
         """As of a filter: real parts of all coefficients, then imaginary ones."""
-        given = self.parameters(structure, theta)
-        found = self.discrete(structure, given)
-        if found is None or not self.linear[list(structure.columns)].all():
+        parameters = self.parameters(structure, theta)
+        result = self.discrete(structure, parameters)
+        if result is None or not self.linear[list(structure.columns)].all():
             return lambda number: None
-        size = len(found.transition)
+        size = len(result.transition)
 
         def of_record(number: int):
             places, coefficients = self.transforms[number]
@@ -87,19 +87,19 @@ class BandedStateSpace(StateSpace):
             z = np.exp(2j * np.pi * places / count)
             try:
                 inverse = np.linalg.inv(
-                    z[:, None, None] * np.eye(size) - found.transition
+                    z[:, None, None] * np.eye(size) - result.transition
                 )
             except np.linalg.LinAlgError:
                 return None
-            transfer = found.sees @ inverse
-            spectrum = transfer @ found.covariance @ transfer.conj().transpose(0, 2, 1)
-            spectrum = spectrum + np.diag(given.noise)
-            drive, offset = self.forced(found, number)
+            transfer = result.sees @ inverse
+            spectrum = transfer @ result.covariance @ transfer.conj().transpose(0, 2, 1)
+            spectrum = spectrum + np.diag(parameters.noise)
+            drive, offset = self.forced(result, number)
             miss = coefficients.copy()
             if len(drive) > 1:
                 pushed = tapered(np.vstack([drive, drive[-1:]]))[places]
-                seen = tapered(np.resize(offset, (count, offset.shape[1])))[places]
-                miss -= (transfer @ pushed[:, :, None])[:, :, 0] + seen
+                transform = tapered(np.resize(offset, (count, offset.shape[1])))[places]
+                miss -= (transfer @ pushed[:, :, None])[:, :, 0] + transform
             return _sequential(miss, spectrum)
 
         return of_record

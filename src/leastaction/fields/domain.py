@@ -207,12 +207,12 @@ class Potential:
     @cached_property
     def _functions(self) -> list:
         """(operators, function that returns V and its gradient) of each group."""
-        found = []
+        result = []
         for term, operators in self._groups:
             used = displacements(self.field)[: len(operators)]
             gradient = [sp.diff(term, s) for s in used]
-            found.append((operators, sp.lambdify(used, [term, *gradient], "numpy")))
-        return found
+            result.append((operators, sp.lambdify(used, [term, *gradient], "numpy")))
+        return result
 
     @cached_property
     def stiffness(self) -> np.ndarray:
@@ -268,13 +268,15 @@ class PointEvaluator:
         jet = [(jet_symbol(field, k), k, "u") for k in orders]
         jet.append((jet_symbol(field, 0, 1), 0, "u_t"))
         used = [s for s in jet if any(e.has(s[0]) for e in expressions)]
-        there = {s: sp.Symbol(f"at_{s}", real=True) for s, _, _ in used}
+        place_of = {s: sp.Symbol(f"at_{s}", real=True) for s, _, _ in used}
         gather = [
             GATHER.format(name=local(f"at_{s}"), order=order, array=array)
             for s, order, array in used
         ]
         targets = [f"values[{i}, k, p]" for i in range(self._count)]
-        values = assignments(targets, [e.subs(there) for e in expressions], "shared_")
+        values = assignments(
+            targets, [e.subs(place_of) for e in expressions], "shared_"
+        )
         blocks = {"jet": "\n".join(gather), "values": values}
         self._functions = kernel(KERNEL, blocks)
 
@@ -369,15 +371,15 @@ class ModalForces:
             np.multiply(q, eigenvalues, out=forces[i])
         for i, projected in self._linear.items():
             np.matmul(u, projected, out=forces[i])
-        seen: set[int] = set()
+        done: set[int] = set()
         slopes = self.slopes(u) if slopes is None else slopes
         for (_, place), values in zip(self._nonlinear, slopes, strict=True):
             for (i, projected), slope in zip(place, values, strict=True):
-                if i in seen:
+                if i in done:
                     forces[i] += slope @ projected
                 else:
                     np.matmul(slope, projected, out=forces[i])
-                    seen.add(i)
+                    done.add(i)
         return forces
 
 
@@ -415,10 +417,10 @@ class NodeEvaluator:
     def interpolated(self, values: Sequence[np.ndarray]) -> np.ndarray:
         """Values at the nodes from those at the points, or from means of those."""
         count, nodes = self._shape
-        found = np.empty((count, values[0].shape[1], nodes))
+        result = np.empty((count, values[0].shape[1], nodes))
         for (place, _, mean), group in zip(self._groups, values, strict=True):
-            found[place] = group @ mean
-        return found
+            result[place] = group @ mean
+        return result
 
 
 def is_linear(expression: sp.Expr) -> bool:

@@ -43,8 +43,8 @@ def displacements(field: str) -> tuple[sp.Symbol, sp.Symbol, sp.Symbol]:
 
 def spatial_order(expression: sp.Expr, field: str) -> int:
     """Highest derivative along x in `expression`; quadrature points belong to it."""
-    there = [k for k, s in enumerate(displacements(field)) if expression.has(s)]
-    return max(there, default=0)
+    orders = [k for k, s in enumerate(displacements(field)) if expression.has(s)]
+    return max(orders, default=0)
 
 
 def density_euler_lagrange(
@@ -154,15 +154,15 @@ class FieldLibrary(Candidates):
 
     def _without_rates(self, positions: Iterable[int]) -> list[int]:
         """These positions; ValueError if one of the candidates depends on u_t."""
-        found, rate = list(positions), jet_symbol(self.field, 0, 1)
-        moving = [self.names[i] for i in found if self.terms[i].has(rate)]
+        result, rate = list(positions), jet_symbol(self.field, 0, 1)
+        moving = [self.names[i] for i in result if self.terms[i].has(rate)]
         if moving:
             raise ValueError(
                 f"library: the candidates {', '.join(moving)} depend on {rate}; "
                 "field estimators take one kinetic term, the reference, and candidates "
                 f"in {', '.join(map(str, displacements(self.field)))}"
             )
-        return found
+        return result
 
 
 def density_candidates(

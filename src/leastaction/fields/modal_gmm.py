@@ -139,9 +139,9 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     """
     check(library, "modal_moments")
     slow, all_modes = (DispersiveMoments.of(library, groups) for groups in (1, 2))
-    found = _select(slow, settings["max_terms"])
-    fit = _solve(slow, found.fit, dispersion=False)
-    free = _solve(all_modes, found.fit, dispersion=True) if fit.support else fit
+    result = _select(slow, settings["max_terms"])
+    fit = _solve(slow, result.fit, dispersion=False)
+    free = _solve(all_modes, result.fit, dispersion=True) if fit.support else fit
     dispersive = bool(fit.support) and free.rho_std < settings["dispersion_error"]
     if dispersive:
         fit = free
@@ -150,13 +150,13 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     ratio = fit.noise[1] / fit.noise[0]
     scheme = scheme_name((free.rho, free.rho_std) if dispersive else None, ratio)
     log.info("the samples look like those of: %s", scheme)
-    given = np.zeros(library.sizes["candidate"])
+    fixed = np.zeros(library.sizes["candidate"])
     scale = library.attrs["reference_coefficient"]
-    given[library["candidate"].values == library.attrs["reference"]] = scale
+    fixed[library["candidate"].values == library.attrs["reference"]] = scale
     estimate = lagrangian_estimate(
         library,
-        replace(found, fit=fit, deterministic=deterministic),
-        given,
+        replace(result, fit=fit, deterministic=deterministic),
+        fixed,
         np.flatnonzero(library["used"].values),
     )
     statistics = ("j_statistic", "j_degrees", "j_p_value", "converged")
@@ -183,17 +183,17 @@ def _select(moments: DispersiveMoments, max_terms: int):
         b = -moments.scale * (w @ moments.reference)[None]
         return best_by_criterion(a, b, max_terms, moments.samples)
 
-    def noise(found, before):
-        return _solve(moments, found, dispersion=False, noise=before).noise
+    def noise(selection, before):
+        return _solve(moments, selection, dispersion=False, noise=before).noise
 
     return iterate(moments.first_noise(), fit, noise)
 
 
 def _solve(
-    moments: DispersiveMoments, found: Selection, dispersion: bool, noise=None
+    moments: DispersiveMoments, selection: Selection, dispersion: bool, noise=None
 ) -> _Solution:
     """Minimise J over the coefficients of the support (and ρ), Gauss–Newton."""
-    chosen = list(found.support)
+    chosen = list(selection.support)
     noise = noise or moments.first_noise()
     c, rho = np.zeros(moments.force.shape[1]), 0.0
     for _ in range(MOST_ITERATIONS):
@@ -215,9 +215,9 @@ def _solve(
     of_terms = np.zeros((c.size, c.size))
     of_terms[np.ix_(chosen, chosen)] = covariance[: len(chosen), : len(chosen)]
     return _Solution(
-        support=found.support,
-        criterion=found.criterion,
-        ties=found.ties,
+        support=selection.support,
+        criterion=selection.criterion,
+        ties=selection.ties,
         coefficients=c,
         covariance=of_terms,
         j=float(residual @ residual),
@@ -273,16 +273,16 @@ class _Residual:
     def __init__(self, observations, estimate, library):
         self.domain, terms = domain_and_library(observations, library)
         self.field, self.time_step = terms.field, time_step(observations)
-        told = {name: value for name, (value, *_) in estimate.diagnostics.items()}
+        values = {name: value for name, (value, *_) in estimate.diagnostics.items()}
         _, phi = test_functions(terms, self.domain)
         turn = turn_per_sample(observations["u"], self.domain.cell[:, None] * phi)
-        self.phi = phi[:, turn <= told["largest_turn"] * (1 + 1e-9)]
+        self.phi = phi[:, turn <= values["largest_turn"] * (1 + 1e-9)]
         chosen = [i for i in terms.independent if estimate.coefficients[i] != 0]
         self._coefficients = estimate.coefficients[chosen]
         self._forces = ModalForces(
             [terms.terms[i] for i in chosen], self.field, self.domain, self.phi
         )
-        rho = told["dispersion"] if told["dispersion_used"] else 0.0
+        rho = values["dispersion"] if values["dispersion_used"] else 0.0
         self._curvature = NUMEROV + rho
         self._kinetic = 2 * terms.reference_coefficient
 
@@ -309,9 +309,9 @@ class _Squares:
         unit = np.sqrt(domain.cell)[:, None] * phi
         nodes = slice(0, None, -(-domain.nodes // phi.shape[1]))
         projector = unit[nodes] @ unit.T
-        own = np.square(projector).sum(axis=1)
-        self._spread = (np.square(projector) / own[:, None]).T
-        self._test = (unit[nodes] / np.sqrt(own)[:, None]).T
+        weights = np.square(projector).sum(axis=1)
+        self._spread = (np.square(projector) / weights[:, None]).T
+        self._test = (unit[nodes] / np.sqrt(weights)[:, None]).T
         self._gram = np.zeros((len(terms) + 1,) * 2)
         self._count, self._dt = 0, residual.time_step
 

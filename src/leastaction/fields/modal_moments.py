@@ -176,10 +176,10 @@ def assemble(
             slopes = sums[0].forces.slopes(batch)
             for total in sums:
                 total.add(batch, slopes)
-    found = [total.values() for total in sums]
+    result = [total.values() for total in sums]
     powers = [f"{names[top]} (omega dt)^{2 * power}" for power in TURN_POWERS]
     return CONTRACTS["modal_moments"].dataset(
-        {name: [values[name] for values in found] for name in found[0]}
+        {name: [values[name] for values in result] for name in result[0]}
         | {
             "largest_turn": [turn[group <= g].max() for g in range(GROUPS)],
             "spatial_order": [spatial_order(t, terms.field) for t in terms.terms],

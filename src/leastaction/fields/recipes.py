@@ -116,23 +116,17 @@ class Modal(FieldEnsemble):
 
     run = ".schemes:modal"
 
-    method: Literal["modal"] = "modal"
-
 
 class Leapfrog(FieldEnsemble):
     """Leapfrog for a field with additive noise: Störmer–Verlet, kicked by the noise."""
 
     run = ".schemes:leapfrog"
 
-    method: Literal["leapfrog"] = "leapfrog"
-
 
 class Newmark(FieldEnsemble):
     """Newmark's method with constant average acceleration (β = ¼, γ = ½)."""
 
     run = ".schemes:newmark"
-
-    method: Literal["newmark"] = "newmark"
 
 
 class Spectral(FieldEnsemble):
@@ -141,7 +135,6 @@ class Spectral(FieldEnsemble):
     run = ".spectral:simulate"
     makes = "recordings"
 
-    method: Literal["spectral"] = "spectral"
     integration_step: Positive = Field(
         0.02, description="Longest step of the integration between two samples, s."
     )
@@ -162,7 +155,6 @@ class ModalProjection(Differentiate):
     makes = "modal_basis"
     uses = ("reference", "lagrangian")
 
-    method: Literal["modal_projection"] = "modal_projection"
     resolved: Number = Field(
         0.1,
         gt=0,
@@ -187,7 +179,6 @@ class ModalMoments(Assemble):
     makes = "modal_moments"
     uses = ("reference", "lagrangian")
 
-    method: Literal["modal_moments"] = "modal_moments"
     decimate: Count = Field(
         10, description="Second moments take every so-many-th sample."
     )
@@ -199,7 +190,6 @@ class ModalLongRunVariance(Volatility):
     run = ".modal_gmm:volatility"
     after = ("modal_gmm",)
 
-    method: Literal["modal_long_run_variance"] = "modal_long_run_variance"
     max_terms: Integer = Field(
         3, ge=1, le=6, description="Most terms of the squared volatility."
     )
@@ -217,7 +207,6 @@ class ModalGmm(Identify):
     run = ".modal_gmm:identify"
     reads = ("modal_moments",)
 
-    method: Literal["modal_gmm"] = "modal_gmm"
     max_terms: Integer = Field(
         3, ge=1, le=8, description="Most terms beside the reference."
     )

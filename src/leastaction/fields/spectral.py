@@ -117,7 +117,7 @@ class Motion:
         """
         u, u_t = np.moveaxis(starts, 1, 0).astype(float)
         force = self.acceleration(u)
-        found = np.empty((3, len(starts), samples, u.shape[-1]))
+        result = np.empty((3, len(starts), samples, u.shape[-1]))
         for n in range(samples):
             if n:
                 for part in YOSHIDA * self._substeps:
@@ -126,5 +126,5 @@ class Motion:
                     u = u + h * u_t
                     force = self.acceleration(u)
                     u_t = u_t + h / 2 * force
-            found[:, :, n] = u, u_t, force
-        return found
+            result[:, :, n] = u, u_t, force
+        return result

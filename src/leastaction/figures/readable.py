@@ -193,19 +193,19 @@ def linear_text(
     coefficients: Sequence[float],
     errors: Sequence[float],
     names: Mapping[sp.Symbol, str],
-    whole: bool = False,
+    factored: bool = False,
 ) -> str:
     """Text of ``Σ c_i operator(D_i)``, equal functions collected.
 
     The `operator` is a linear map of expressions; the identity gives the Lagrangian.
     Standard errors are added in quadrature: where two candidates share a function (none
     of the papers' do), their correlation is not known here. `names` says how symbols
-    are written; with `whole`, a multiple of a term is written like that term, ``(x2 -
-    x1)**2``, and not expanded.
+    are written; with `factored`, a multiple of a term is written like that term,
+    ``(x2 - x1)**2``, and not expanded.
     """
     total, square = defaultdict(float), defaultdict(float)
     for term, c, error in zip(terms, coefficients, errors, strict=True):
-        parts = _parts(operator(term), term, whole) if c != 0 else {}
+        parts = _parts(operator(term), term, factored) if c != 0 else {}
         for function, factor in parts.items():
             total[function] += c * float(factor)
             square[function] += (error * float(factor)) ** 2
@@ -215,9 +215,9 @@ def linear_text(
     )
 
 
-def _parts(value: sp.Expr, term, whole: bool) -> Mapping[sp.Expr, sp.Expr]:
+def _parts(value: sp.Expr, term, factored: bool) -> Mapping[sp.Expr, sp.Expr]:
     """Functions in `value` with their factors."""
-    if whole:
+    if factored:
         ratio = sp.cancel(value / term)
         if ratio.is_number:
             return {term: ratio}

@@ -141,8 +141,8 @@ def finding(name: str, panels: Sequence) -> str:
     file, ``<figure>_finding``. Empty if there is none.
     """
     module = import_module(families.figures()[name])
-    own = module.__name__.rpartition(".")[2] == name
-    says = getattr(module, "finding" if own else f"{name}_finding", None)
+    has_own = module.__name__.rpartition(".")[2] == name
+    says = getattr(module, "finding" if has_own else f"{name}_finding", None)
     return says(panels) if says else ""
 
 

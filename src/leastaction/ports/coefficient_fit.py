@@ -48,14 +48,14 @@ class Records:
     y_std: np.ndarray
 
     @classmethod
-    def of(cls, observations: xr.Dataset, found: xr.Dataset, outputs: bool):
-        """Records of one replicate and case, with what was `found` of their noise."""
+    def of(cls, observations: xr.Dataset, derivatives: xr.Dataset, outputs: bool):
+        """Records of one replicate and case, and `derivatives` with their noise."""
         channels = (observations[name].values[0] for name in ("x", "u", "y"))
-        noise = (found[name].values[0] for name in ("x_smooth", "x_std", "y_std"))
-        whole = cls(time_step(observations), *channels, *noise)
+        noise = (derivatives[name].values[0] for name in ("x_smooth", "x_std", "y_std"))
+        records = cls(time_step(observations), *channels, *noise)
         if outputs:
-            return whole
-        return replace(whole, y=whole.y[..., :0], y_std=whole.y_std[:0])
+            return records
+        return replace(records, y=records.y[..., :0], y_std=records.y_std[:0])
 
     @property
     def points(self) -> np.ndarray:
@@ -88,12 +88,12 @@ class Quadratic:
         sizes = np.sqrt(np.diag(information))
         sizes[sizes == 0] = 1.0
         values, vectors = np.linalg.eigh(information / np.outer(sizes, sizes))
-        kept = values > LEAST_INFORMATION * values[-1]
-        root = np.sqrt(values[kept])
-        matrix = (vectors[:, kept] * root).T * sizes
-        gain = (vectors[:, kept] / root).T @ (score / sizes)
+        usable = values > LEAST_INFORMATION * values[-1]
+        root = np.sqrt(values[usable])
+        matrix = (vectors[:, usable] * root).T * sizes
+        gain = (vectors[:, usable] / root).T @ (score / sizes)
         left = max(chi_square - gain @ gain, 0.0)
-        dof = count - used - int(kept.sum())
+        dof = count - used - int(usable.sum())
         return cls(matrix, matrix @ q + gain, left, dof, count)
 
     @property
@@ -106,8 +106,8 @@ class Quadratic:
         """Free coefficients; of least norm, in their units, where not seen by data."""
         sizes = np.linalg.norm(self.matrix, axis=0)
         sizes[sizes == 0] = 1.0
-        found = np.linalg.lstsq(self.matrix / sizes, self.target, rcond=None)[0]
-        return found / sizes
+        result = np.linalg.lstsq(self.matrix / sizes, self.target, rcond=None)[0]
+        return result / sizes
 
     def evened(self) -> "Quadratic":
         """The same best coefficients, all directions seen equally well."""
@@ -132,19 +132,19 @@ def smoothed(x: np.ndarray, std: np.ndarray, windows=(33, 25, 17, 13, 9)) -> np.
     """
     from scipy.signal import savgol_coeffs, savgol_filter  # slow to import
 
-    found = x.copy()
+    result = x.copy()
     for j, sigma in enumerate(std):
         for window in windows:
             if window >= x.shape[1]:
                 continue
-            kept = 1 - savgol_coeffs(window, 4)[window // 2]
+            share = 1 - savgol_coeffs(window, 4)[window // 2]
             trial = savgol_filter(x[..., j], window, 4, axis=1)
             size = ((x[..., j] - trial) ** 2).mean()
             allowed = 1 + 2 * np.sqrt(2 / x[..., j].size)
-            if size <= sigma**2 * kept * allowed:
-                found[..., j] = trial
+            if size <= sigma**2 * share * allowed:
+                result[..., j] = trial
                 break
-    return found
+    return result
 
 
 def split(q: np.ndarray, states: int, ports: int, functions: int) -> list[np.ndarray]:
@@ -270,9 +270,9 @@ class PredictionErrors:
         along = np.einsum("wki,wk->wi", basis, residual)
         self.start = self.start + np.linalg.solve(upper, along[..., None])[..., 0]
         residual = residual - np.einsum("wki,wi->wk", basis, along)
-        own = slope[:, :, n:]
-        own = own - basis @ (np.swapaxes(basis, 1, 2) @ own)
-        flat = own.reshape(-1, own.shape[2])
+        by_q = slope[:, :, n:]
+        by_q = by_q - basis @ (np.swapaxes(basis, 1, 2) @ by_q)
+        flat = by_q.reshape(-1, by_q.shape[2])
         return Quadratic.of(
             flat.T @ flat,
             flat.T @ residual.ravel(),
@@ -307,12 +307,12 @@ def weak_form(
     terms = library.candidates(settings["hamiltonian"], states)
     candidates = Candidates(tuple(states), terms)
     records = Records.of(observations, derivatives, settings["outputs"])
-    found = weak_regression(records, candidates, settings["window"])
+    result = weak_regression(records, candidates, settings["window"])
     values = {
-        "information": found.matrix.T @ found.matrix,
-        "score": found.matrix.T @ found.target,
-        "chi_square": found.chi_square + found.target @ found.target,
-        "count": found.count,
+        "information": result.matrix.T @ result.matrix,
+        "score": result.matrix.T @ result.target,
+        "chi_square": result.chi_square + result.target @ result.target,
+        "count": result.count,
         "outputs": int(settings["outputs"]),
     }
     coords = {

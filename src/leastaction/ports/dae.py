@@ -43,12 +43,12 @@ def compiled(arguments: Sequence, expressions: Iterable, shape: tuple = ()) -> C
     function = sp.lambdify(arguments, [entries[i] for i in varying], "numpy", cse=True)
 
     def at(*tables: np.ndarray) -> np.ndarray:
-        found = np.empty((len(tables[0]), always.size))
-        found[:] = always
+        result = np.empty((len(tables[0]), always.size))
+        result[:] = always
         values = function(*(table.T for table in tables))
         for i, value in zip(varying, values, strict=True):
-            found[:, i] = value
-        return found.reshape(len(found), *shape)
+            result[:, i] = value
+        return result.reshape(len(result), *shape)
 
     return at
 
@@ -233,18 +233,18 @@ class PortDae:
             If the algebraic states are not determined on the way.
         """
         h = time[1] - time[0]
-        given = u(time[0] + 0.5 * h * np.arange(2 * time.size - 1))
-        x, k1, inverse = self._solved(np.array(start, dtype=float), given[0])
+        inputs = u(time[0] + 0.5 * h * np.arange(2 * time.size - 1))
+        x, k1, inverse = self._solved(np.array(start, dtype=float), inputs[0])
         states = [x]
 
         def moved(guess, by, u):
             """Solve at x_d + `by`, with algebraic states from `guess`."""
-            there = guess.copy()
-            there[self.differential] = x[self.differential] + by
-            return self._solved(there, u, inverse)
+            state = guess.copy()
+            state[self.differential] = x[self.differential] + by
+            return self._solved(state, u, inverse)
 
         for k in range(time.size - 1):
-            _, middle, end = given[2 * k : 2 * k + 3]
+            _, middle, end = inputs[2 * k : 2 * k + 3]
             x2, k2, inverse = moved(x, 0.5 * h * k1, middle)
             x3, k3, inverse = moved(x2, 0.5 * h * k2, middle)
             x4, k4, inverse = moved(x3, h * k3, end)

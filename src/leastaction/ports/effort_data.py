@@ -33,7 +33,7 @@ def exact_flow(
     return flow_data(observations, settings["scheme"], flow)
 
 
-def taken(observations: xr.Dataset, values: np.ndarray) -> np.ndarray:
+def at_samples(observations: xr.Dataset, values: np.ndarray) -> np.ndarray:
     """Rows of `values` (time, column) at the training samples, NaN beyond a set."""
     index = observations["training_index"].values[0]
     return np.where(index[..., None] < 0, np.nan, values[index])
@@ -51,7 +51,7 @@ def flow_data(
     """
     test = observations["test_index"].values[0]
     values = {
-        "flow": taken(observations, flow) if training is None else training,
+        "flow": at_samples(observations, flow) if training is None else training,
         "flow_test": flow[test],
         "scheme": scheme,
     }
@@ -90,14 +90,14 @@ def effort_targets(
     """Training and test sets, with what is known of the system: E, J, R, B and g."""
     scheme = str(derivatives["scheme"].values)
     x = observations["x"].sel(scheme=scheme).values[0]
-    given = observations["u"].values[0] @ observations["port_matrix"].values.T
+    of_inputs = observations["u"].values[0] @ observations["port_matrix"].values.T
     test = observations["test_index"].values[0]
     known = observations[[*MATRICES, "training_index"]]
     known = known.drop_vars(["time", "scheme"], errors="ignore")
     values = {
-        "x": taken(observations, x),
-        "y": derivatives["flow"].values[0] - taken(observations, given),
-        "y_test": derivatives["flow_test"].values[0] - given[test],
+        "x": at_samples(observations, x),
+        "y": derivatives["flow"].values[0] - at_samples(observations, of_inputs),
+        "y_test": derivatives["flow_test"].values[0] - of_inputs[test],
         "scheme": scheme,
     }
     return known.assign(CONTRACTS["effort_data"].dataset(values)).assign_coords(
@@ -117,8 +117,8 @@ def training_data(equations: xr.Dataset) -> Iterator[tuple[np.ndarray, np.ndarra
 
 def training_set(equations: xr.Dataset, fit: int) -> tuple[np.ndarray, np.ndarray]:
     """Inputs (sample, state) and targets (sample, row) of one fit."""
-    there = equations["training_index"].values[0, fit] >= 0
-    return tuple(equations[name].values[0, fit, there] for name in ("x", "y"))
+    inside = equations["training_index"].values[0, fit] >= 0
+    return tuple(equations[name].values[0, fit, inside] for name in ("x", "y"))
 
 
 def with_training_data(

@@ -40,18 +40,18 @@ def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
     multipliers = [states.index(name) for name in settings["multipliers"]]
     _, known = _known_part(equations, multipliers)
     inverse = np.linalg.inv(transform_of(equations))
-    found: dict[str, list] = {}
+    result: dict[str, list] = {}
     for x, y in training_data(equations):
         z = y @ inverse.T - known(x)[0]
         for k, block in enumerate(blocks):
             random = np.random.default_rng([settings["seed"], k])
             process = process_of(block).fit(x[:, block], z[:, block], random=random)
             for name, value in process.parameters.items():
-                found.setdefault(f"parameter_{k}_{name}", []).append(value)
+                result.setdefault(f"parameter_{k}_{name}", []).append(value)
     number = np.full(len(states), NO_BLOCK)
     for k, block in enumerate(blocks):
         number[block] = k
-    stored = {key: _stored(key, values) for key, values in found.items()}
+    stored = {key: _stored(key, values) for key, values in result.items()}
     return with_training_data(
         "effort_gradient",
         equations,
@@ -106,19 +106,19 @@ class GradientEfforts:
     def linearised(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return z and ∂z/∂x of states; the blocks of the latter are Hessians."""
         z, slopes = self._known(x)
-        found = [one.linearised(x.take(block, axis=1)) for block, one in self.blocks]
-        z[:, self._places] += np.concatenate([efforts for efforts, _ in found], 1)
+        result = [one.linearised(x.take(block, axis=1)) for block, one in self.blocks]
+        z[:, self._places] += np.concatenate([efforts for efforts, _ in result], 1)
         flat = slopes.reshape(len(x), -1)
-        hessians = [hessian.reshape(len(x), -1) for _, hessian in found]
+        hessians = [hessian.reshape(len(x), -1) for _, hessian in result]
         flat[:, self._entries] += np.concatenate(hessians, 1)
         return z, slopes
 
     def covariance(self, x: np.ndarray) -> np.ndarray:
         """Covariance of z at each point, without that inside of a block."""
-        found = np.zeros((len(x), *(len(self._states),) * 2))
+        result = np.zeros((len(x), *(len(self._states),) * 2))
         for block, process in self.blocks:
-            found[:, block, block] = process.std(x[:, block]) ** 2
-        return found
+            result[:, block, block] = process.std(x[:, block]) ** 2
+        return result
 
     def hamiltonian(self, x: np.ndarray) -> np.ndarray:
         """H of states; algebraic states have no energy but −gᵀλ."""

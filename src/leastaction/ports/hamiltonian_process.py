@@ -134,16 +134,16 @@ class GradientProcess(HamiltonianProcess):
     def hamiltonian(self, points: np.ndarray) -> np.ndarray:
         """Posterior mean of H, zero at x = 0, shape (point,)."""
         both = np.vstack([points, np.zeros((1, points.shape[1]))])
-        found = _gradient_sums(both, *self._mean)[0]
-        return found[:-1] - found[-1]
+        result = _gradient_sums(both, *self._mean)[0]
+        return result[:-1] - result[-1]
 
     def std(self, points: np.ndarray) -> np.ndarray:
         """Posterior standard deviation of z without noise, shape (point, state)."""
         centre, spread, scaled = self._scaling
-        own = (points - centre) / spread
+        standardised = (points - centre) / spread
         length_scale, variance, linear, quadratic = self._kernel
-        cross, _, _ = covariance(own, scaled, *self._kernel)
-        square = (own**2).sum(axis=1)[:, None] + own**2
+        cross, _, _ = covariance(standardised, scaled, *self._kernel)
+        square = (standardised**2).sum(axis=1)[:, None] + standardised**2
         prior = (variance / length_scale**2 + linear + quadratic * square).T.ravel()
         left = self._posterior.variance(prior, cross).reshape(points.shape[::-1]).T
         return np.sqrt(left) / spread
@@ -217,10 +217,10 @@ def covariance(first, second, length_scale, variance, linear, quadratic):
         curved[i, :, i, :] += inner
     smooth *= variance
     curved *= quadratic
-    found = smooth + curved
+    result = smooth + curved
     for i in range(size):
-        found[i, :, i, :] += linear
-    return found.reshape(first.size, second.size), smooth, curved
+        result[i, :, i, :] += linear
+    return result.reshape(first.size, second.size), smooth, curved
 
 
 def gradient_kernel(scaled: np.ndarray) -> Kernel:
@@ -251,10 +251,10 @@ def gradient_kernel(scaled: np.ndarray) -> Kernel:
             near = variance * np.exp(-0.5 * (distance * slope).sum(axis=0))
             for m in range(size):
                 mixed = (left[m].transpose(1, 0, 2) * slope).sum(axis=0) * slope[m]
-                own = left[m, :, m, :] / length_scale[m] ** 2
+                diagonal = left[m, :, m, :] / length_scale[m] ** 2
                 gradient[m] = (
                     (by_samples * distance[m] * slope[m]).sum()
-                    + 2 * (near * (2 * mixed - own)).sum()
+                    + 2 * (near * (2 * mixed - diagonal)).sum()
                     + 2 * total / size
                 )
             of_state = [left[i, :, i, :] for i in range(size)]
@@ -361,8 +361,8 @@ class LocalProcess(HamiltonianProcess):
         total = self._over(side * number * width, w)
         for sign in (1.0, -1.0):
             starts = sign * width * np.arange(number[side == sign].max(initial=0))
-            whole = np.append(0.0, self._over(starts, starts + sign * width).cumsum())
-            total += np.where(side == sign, whole[np.minimum(number, starts.size)], 0.0)
+            sums = np.append(0.0, self._over(starts, starts + sign * width).cumsum())
+            total += np.where(side == sign, sums[np.minimum(number, starts.size)], 0.0)
         return total
 
     def _over(self, first: np.ndarray, last: np.ndarray) -> np.ndarray:

@@ -73,20 +73,20 @@ def start(
 
     Expressions are those in parameters and in the symbols that were `drawn`.
     """
-    given = {k: v for k, v in initial_state.items() if k != "random"}
+    values = {k: v for k, v in initial_state.items() if k != "random"}
     if initial_state.get("random") and drawn is None:
         raise ValueError("initial_state.random: the start of this method is not random")
-    for name in given:
+    for name in values:
         if name not in system.coordinates:
             raise ValueError(
                 f"initial_state: {unknown('coordinate', name, system.coordinates)}"
             )
-    missing = [name for name in system.coordinates if name not in given]
+    missing = [name for name in system.coordinates if name not in values]
     if missing:
         raise ValueError(f"initial_state: {', '.join(missing)} is missing")
     drawn = drawn or {}
     names = [*system.parameters, *map(str, drawn)]
-    written = [parse(given[name], names) for name in system.coordinates]
+    written = [parse(values[name], names) for name in system.coordinates]
     return np.array([float(system.evaluated(e).subs(drawn)) for e in written])
 
 
@@ -104,10 +104,10 @@ def dop853(rates, xi: np.ndarray, time: np.ndarray) -> np.ndarray:
     from scipy.integrate import solve_ivp
 
     span, tolerances = (time[0], time[-1]), dict.fromkeys(("rtol", "atol"), TOLERANCE)
-    found = solve_ivp(rates, span, xi, method="DOP853", t_eval=time, **tolerances)
-    if not found.success:
-        raise ValueError(f"the path ends at {found.t[-1]:g} s: {found.message}")
-    return found.y.T
+    result = solve_ivp(rates, span, xi, method="DOP853", t_eval=time, **tolerances)
+    if not result.success:
+        raise ValueError(f"the path ends at {result.t[-1]:g} s: {result.message}")
+    return result.y.T
 
 
 SCHEMES = {"explicit_euler": explicit_euler, "dop853": dop853}
@@ -120,15 +120,15 @@ def path(
 
     `settings` have the `input` and the `initial_state`.
     """
-    given = [dict(settings["input"]), dict(settings["initial_state"])]
+    texts = [dict(settings["input"]), dict(settings["initial_state"])]
     step = (time[-1] - time[0]) / (time.size - 1)
-    return _path(system, scheme, time.size, float(step), json.dumps(given))
+    return _path(system, scheme, time.size, float(step), json.dumps(texts))
 
 
 @lru_cache(maxsize=16)
-def _path(system, scheme: str, size: int, step: float, given: str) -> tuple:
+def _path(system, scheme: str, size: int, step: float, text: str) -> tuple:
     """Path of :func:`path`, once for all replicates, which share it."""
-    inputs, initial_state = json.loads(given)
+    inputs, initial_state = json.loads(text)
     time, of_time = step * np.arange(size), input_function(system, inputs)
     u = of_time(time)
 
@@ -223,15 +223,15 @@ def motions(
         starts.append(start(system, settings["initial_state"], drawn))
         inputs.append(input_function(system, settings["input"], drawn))
 
-    def given(times: np.ndarray) -> np.ndarray:
+    def texts(times: np.ndarray) -> np.ndarray:
         return larger * np.array([of_time(times) for of_time in inputs])
 
     def rates(t: float, flat: np.ndarray) -> np.ndarray:
-        u = given(np.array([t]))[:, 0]
+        u = texts(np.array([t]))[:, 0]
         return system.rates(flat.reshape(trajectories, -1), u).ravel()
 
     step = time[1] - time[0]
-    half = given(time[0] + step / 2 * np.arange(2 * time.size - 1))
+    half = texts(time[0] + step / 2 * np.arange(2 * time.size - 1))
     path = dop853(rates, np.array(starts).ravel(), time)
     xi = path.reshape(time.size, trajectories, -1).transpose(1, 0, 2)
     flat = half[:, ::2].reshape(-1, len(system.inputs))
@@ -259,8 +259,10 @@ def driven_motions(
     of = (generator(seed, example, "sensor", replicate, i) for i in range(count))
     drawn = np.array([one.standard_normal(size) for one in of])[None, None]
     noise = (
-        own * np.sqrt((values**2).mean(axis=(0, 1)))
-        for own, values in zip(np.split(drawn, [x.shape[2]], 4), (x, y), strict=True)
+        unit_noise * np.sqrt((values**2).mean(axis=(0, 1)))
+        for unit_noise, values in zip(
+            np.split(drawn, [x.shape[2]], 4), (x, y), strict=True
+        )
     )
     return CONTRACTS["port_motions"].dataset(
         {

@@ -35,13 +35,13 @@ class PortModel:
             If there is none.
         """
         sizes, pools = self.dataset["training_size"].values, self.dataset["pool"].values
-        found = np.flatnonzero((sizes == size) & (pools == pool))
-        if not found.size:
+        result = np.flatnonzero((sizes == size) & (pools == pool))
+        if not result.size:
             raise KeyError(
                 f"no fit to {size} samples of {pool} times; there are "
                 f"{[*zip(sizes.tolist(), pools.tolist(), strict=True)]}"
             )
-        return PortModel(self.dataset, int(found[0]))
+        return PortModel(self.dataset, int(result[0]))
 
     @property
     def training_size(self) -> int:

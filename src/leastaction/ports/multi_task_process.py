@@ -112,24 +112,26 @@ def negative_log_likelihood(parameters, square, outputs, transform):
     size, length_scale = outputs.shape[1], np.exp(parameters[0])
     v = parameters[1 : 1 + size]
     d, noise = np.exp(parameters[1 + size :]).reshape(2, size)
-    own = length_scale, np.outer(v, v) + np.diag(d), noise
-    found = StructuredSpectra(square, outputs, transform, *own, low_rank_spectrum)
-    q, e, turn, weights = found.vectors, found.values, found.turn, found.weights
-    slope = found.kernel * square
+    hyperparameters = length_scale, np.outer(v, v) + np.diag(d), noise
+    spectra = StructuredSpectra(
+        square, outputs, transform, *hyperparameters, low_rank_spectrum
+    )
+    q, e, turn, weights = spectra.vectors, spectra.values, spectra.turn, spectra.weights
+    slope = spectra.kernel * square
     slope /= length_scale**2
-    trace = np.einsum("ij,ij->j", q, slope @ q) @ found.inverse @ found.tasks
-    by_length = 0.5 * (trace - np.sum((slope @ weights @ found.covariance) * weights))
+    trace = np.einsum("ij,ij->j", q, slope @ q) @ spectra.inverse @ spectra.tasks
+    by_length = 0.5 * (trace - np.sum((slope @ weights @ spectra.covariance) * weights))
     # ∂/∂C, from which those by v and d follow.
-    fitted = found.rotated * found.inverse
-    in_tasks = np.diag(e @ found.inverse) - fitted.T @ (e[:, None] * fitted)
+    fitted = spectra.rotated * spectra.inverse
+    in_tasks = np.diag(e @ spectra.inverse) - fitted.T @ (e[:, None] * fitted)
     back = transform.T @ turn
     by_tasks = back @ in_tasks @ back.T
-    share = found.inverse.sum(axis=0) + len(outputs) - len(e)
+    share = spectra.inverse.sum(axis=0) + len(outputs) - len(e)
     by_noise = 0.5 * (turn**2 @ share - (weights**2).sum(axis=0))
     gradient = np.concatenate(
         [[by_length], by_tasks @ v, 0.5 * np.diag(by_tasks) * d, by_noise * noise]
     )
-    return found.value, gradient
+    return spectra.value, gradient
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +155,8 @@ class StructuredProcess:
     @cached_property
     def _spectra(self) -> StructuredSpectra:
         square = square_distances(self.x, self.x)
-        own = self.length_scale, self.task_covariance, self.noise
-        return StructuredSpectra(square, self.y, self.transformation, *own)
+        hyperparameters = self.length_scale, self.task_covariance, self.noise
+        return StructuredSpectra(square, self.y, self.transformation, *hyperparameters)
 
     @property
     def log_likelihood(self) -> float:
@@ -183,10 +185,10 @@ class StructuredProcess:
         It takes the model for true: an error that is smooth in x, as that of a time
         discretisation, is no noise to the likelihood and is not in the band.
         """
-        found = self._spectra
-        rotated = self._kernel(points) @ found.vectors
-        share = rotated**2 @ found.inverse
-        cross = self.task_covariance @ self.transformation.T @ found.turn
+        result = self._spectra
+        rotated = self._kernel(points) @ result.vectors
+        share = rotated**2 @ result.inverse
+        cross = self.task_covariance @ self.transformation.T @ result.turn
         return self.task_covariance - np.einsum("pt,at,bt->pab", share, cross, cross)
 
     @cached_property
@@ -313,19 +315,19 @@ def _fitted(equations: xr.Dataset, settings: Mapping, names: Sequence) -> xr.Dat
     """Processes of every training set, with their `names`."""
     back, parts = _parts(equations, len(names))
     options = {key: settings[key] for key in ("noise_floor", "starts", "iterations")}
-    found: dict[str, list] = {name: [] for name in HYPERPARAMETERS}
+    result: dict[str, list] = {name: [] for name in HYPERPARAMETERS}
     for x, y in training_data(equations):
         processes = []
         for place, transform in parts:
             random = np.random.default_rng(settings["seed"])
             outputs = (y @ back.T)[:, place]
             processes.append(fit(x, outputs, transform, random=random, **options))
-        found["length_scale"].append([p.length_scale for p in processes])
-        found["task_vector"].append(np.hstack([p.task_vector for p in processes]))
-        found["task_diagonal"].append(np.hstack([p.task_diagonal for p in processes]))
-        found["noise_variance"].append(np.hstack([p.noise for p in processes]))
-        found["log_likelihood"].append(sum(p.log_likelihood for p in processes))
-    dataset = with_training_data("effort_process", equations, found)
+        result["length_scale"].append([p.length_scale for p in processes])
+        result["task_vector"].append(np.hstack([p.task_vector for p in processes]))
+        result["task_diagonal"].append(np.hstack([p.task_diagonal for p in processes]))
+        result["noise_variance"].append(np.hstack([p.noise for p in processes]))
+        result["log_likelihood"].append(sum(p.log_likelihood for p in processes))
+    dataset = with_training_data("effort_process", equations, result)
     return dataset.assign_coords(process=names)
 
 
@@ -333,7 +335,7 @@ class ProcessEfforts:
     """Efforts of one fit, rebuilt from a stored model."""
 
     def __init__(self, dataset: xr.Dataset, fit: int):
-        own = dataset.isel(replicate=0, fit=fit)
+        of_fit = dataset.isel(replicate=0, fit=fit)
         x, y = training_set(dataset, fit)
         back, parts = _parts(dataset, dataset.sizes["process"])
         self._parts = []
@@ -342,10 +344,10 @@ class ProcessEfforts:
                 x=x,
                 y=(y @ back.T)[:, place],
                 transformation=transform,
-                length_scale=float(own["length_scale"][k]),
-                task_vector=own["task_vector"].values[place],
-                task_diagonal=own["task_diagonal"].values[place],
-                noise=own["noise_variance"].values[place],
+                length_scale=float(of_fit["length_scale"][k]),
+                task_vector=of_fit["task_vector"].values[place],
+                task_diagonal=of_fit["task_diagonal"].values[place],
+                noise=of_fit["noise_variance"].values[place],
             )
             self._parts.append((place, process))
 
@@ -361,10 +363,10 @@ class ProcessEfforts:
 
     def covariance(self, x: np.ndarray) -> np.ndarray:
         """Covariance of z at each point, zero between processes."""
-        found = np.zeros((len(x), *(self._parts[-1][0].stop,) * 2))
+        result = np.zeros((len(x), *(self._parts[-1][0].stop,) * 2))
         for place, process in self._parts:
-            found[:, place, place] = process.covariance(x)
-        return found
+            result[:, place, place] = process.covariance(x)
+        return result
 
     def lines(self) -> list[str]:
         """Lines of hyperparameters."""

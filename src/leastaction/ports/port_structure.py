@@ -89,8 +89,8 @@ class Candidates:
         both = compiled([x], [*g, *sp.Matrix(g).jacobian(x)], (count * (1 + len(x)),))
 
         def at(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            found = both(points)
-            return found[:, :count], found[:, count:].reshape(-1, count, len(x))
+            result = both(points)
+            return result[:, :count], result[:, count:].reshape(-1, count, len(x))
 
         return at
 
@@ -145,13 +145,13 @@ class PortStructure:
             If a matrix has another shape, or is not skew (J) or symmetric (R).
         """
         n = len(candidates.states)
-        given = (
+        known = (
             ("J", _entries("structure", structure, (n, n), -1), -1),
             ("R", _entries("dissipation", dissipation, (n, n), 1), 1),
             ("B", _entries("port", port, (n, ports), 0), 0),
         )
-        found: list[tuple[int, str, int, np.ndarray]] = []
-        for which, (letter, matrix, sign) in enumerate(given):
+        result: list[tuple[int, str, int, np.ndarray]] = []
+        for which, (letter, matrix, sign) in enumerate(known):
             for i, k in np.argwhere(np.isnan(matrix)):
                 if sign and k < i:
                     continue
@@ -161,18 +161,18 @@ class PortStructure:
                 pattern[i, k] = 1.0
                 kind = (STRUCTURE, DISSIPATION, PORT)[which]
                 kind = COUPLED_LOSS if which == 1 and i != k else kind
-                found.append((which, f"{letter}_{i + 1}{k + 1}", kind, pattern))
-        count = len(found) + len(candidates.terms)
-        patterns = tuple(np.zeros((count, *m.shape)) for _, m, _ in given)
-        for place, (which, _, _, pattern) in enumerate(found):
+                result.append((which, f"{letter}_{i + 1}{k + 1}", kind, pattern))
+        count = len(result) + len(candidates.terms)
+        patterns = tuple(np.zeros((count, *m.shape)) for _, m, _ in known)
+        for place, (which, _, _, pattern) in enumerate(result):
             patterns[which][place] = pattern
         kinds = np.where(candidates.several, CROSS, ENERGY)
         return cls(
             candidates,
-            tuple(np.nan_to_num(matrix) for _, matrix, _ in given),
+            tuple(np.nan_to_num(matrix) for _, matrix, _ in known),
             patterns,
-            (*(name for _, name, _, _ in found), *map(to_text, candidates.terms)),
-            np.array([*(kind for *_, kind, _ in found), *kinds]),
+            (*(name for _, name, _, _ in result), *map(to_text, candidates.terms)),
+            np.array([*(kind for *_, kind, _ in result), *kinds]),
             bool(outputs),
             np.ones(n) if stiffness is None else np.asarray(stiffness),
         )
@@ -190,8 +190,8 @@ class PortStructure:
     def matrices(self, theta: np.ndarray) -> tuple[np.ndarray, ...]:
         """J, R, B and C of the unknowns."""
         pairs = zip(self.known, self.patterns, strict=True)
-        found = (known + np.tensordot(theta, patterns, 1) for known, patterns in pairs)
-        return *found, np.tensordot(theta[self.inner :], self.candidates.tensor, 1)
+        result = (known + np.tensordot(theta, patterns, 1) for known, patterns in pairs)
+        return *result, np.tensordot(theta[self.inner :], self.candidates.tensor, 1)
 
     def coefficients(self, theta: np.ndarray) -> np.ndarray:
         """F: the entries of (J − R) C, of B, and if measured of Bᵀ C."""
@@ -222,37 +222,37 @@ class PortStructure:
 
     def hessians(self, theta: np.ndarray, points: np.ndarray) -> np.ndarray:
         """∂²H/∂x_i∂x_j over √(k_i k_j), shape (point, state, state)."""
-        found = self.matrices(theta)[3] @ self.candidates.values(points)[1]
-        return found / np.sqrt(np.outer(self.stiffness, self.stiffness))
+        result = self.matrices(theta)[3] @ self.candidates.values(points)[1]
+        return result / np.sqrt(np.outer(self.stiffness, self.stiffness))
 
     def without_units(self, matrix: np.ndarray) -> np.ndarray:
         """J, R or patterns of them times √(k_i k_j): of √k_i x_i, in 1/s."""
         return matrix * np.sqrt(np.outer(self.stiffness, self.stiffness))
 
 
-def _entries(name: str, given, shape: tuple[int, int], sign: int) -> np.ndarray:
+def _entries(name: str, entries, shape: tuple[int, int], sign: int) -> np.ndarray:
     """Entries of a matrix, NaN where it is unknown; `sign` −1 if skew, 1 if symmetric.
 
     Zero on the diagonal of a skew one, whatever is said of it.
     """
-    if isinstance(given, str):
-        unknown = np.eye(*shape, dtype=bool) | (given == "unknown")
-        found = np.where(unknown & (given != "none"), np.nan, 0.0)
+    if isinstance(entries, str):
+        unknown = np.eye(*shape, dtype=bool) | (entries == "unknown")
+        result = np.where(unknown & (entries != "none"), np.nan, 0.0)
     else:
-        sizes = {len(given), *(len(row) for row in given)}
-        if len(given) != shape[0] or any(len(row) != shape[1] for row in given):
+        sizes = {len(entries), *(len(row) for row in entries)}
+        if len(entries) != shape[0] or any(len(row) != shape[1] for row in entries):
             raise ValueError(f"{name} has rows of {sizes} entries, expected {shape}")
-        numbers = [[np.nan if e == UNKNOWN else e for e in row] for row in given]
-        found = np.array(numbers, dtype=float).reshape(shape)
+        numbers = [[np.nan if e == UNKNOWN else e for e in row] for row in entries]
+        result = np.array(numbers, dtype=float).reshape(shape)
     if sign < 0:
-        found[np.diag_indices(shape[0])] = 0.0
-    if sign and not np.array_equal(found, sign * found.T, equal_nan=True):
+        result[np.diag_indices(shape[0])] = 0.0
+    if sign and not np.array_equal(result, sign * result.T, equal_nan=True):
         kind = "skew-symmetric" if sign < 0 else "symmetric"
         raise ValueError(
-            f"{name} is {given}, which is not {kind}; mend it, or write '?' for what "
+            f"{name} is {entries}, which is not {kind}; mend it, or write '?' for what "
             "is unknown"
         )
-    return found
+    return result
 
 
 def gauge_basis(

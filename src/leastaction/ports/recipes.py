@@ -138,7 +138,6 @@ class MinimalCoordinates(Simulate):
     makes = "port_recordings"
     simulates = "a port-Hamiltonian system"
 
-    method: Literal["minimal_coordinates"] = "minimal_coordinates"
     schemes: Annotated[list[Scheme], Unique] = Field(
         ["explicit_euler", "dop853"],
         min_length=1,
@@ -172,15 +171,12 @@ class ExactFlow(Flow):
 
     run = ".effort_data:exact_flow"
 
-    method: Literal["exact_flow"] = "exact_flow"
-
 
 class FiniteDifference(Flow):
     """E ẋ by finite differences of the recorded states."""
 
     run = ".effort_data:finite_difference"
 
-    method: Literal["finite_difference"] = "finite_difference"
     stencil: Literal["forward", "central_2", "central_4"] = Field(
         "central_4", description="Differences; of first, second or fourth order."
     )
@@ -192,8 +188,6 @@ class EffortTargets(Assemble):
     run = ".effort_data:effort_targets"
     reads = ("flow_data",)
     makes = "effort_data"
-
-    method: Literal["effort_targets"] = "effort_targets"
 
 
 class EffortProcess(Identify):
@@ -215,15 +209,11 @@ class MultiTaskProcess(EffortProcess):
 
     run = ".multi_task_process:multi_task_process"
 
-    method: Literal["multi_task_process"] = "multi_task_process"
-
 
 class IndependentProcesses(EffortProcess):
     """Every effort as a Gaussian process of its own, on A⁻¹ (E ẋ − B u): a baseline."""
 
     run = ".multi_task_process:independent_processes"
-
-    method: Literal["independent_processes"] = "independent_processes"
 
 
 class HamiltonianGradient(Identify):
@@ -233,7 +223,6 @@ class HamiltonianGradient(Identify):
     reads = ("effort_data",)
     makes = "effort_gradient"
 
-    method: Literal["hamiltonian_gradient"] = "hamiltonian_gradient"
     blocks: list[Annotated[Names, Field(min_length=1)]] = Field(
         min_length=1,
         description="States whose efforts depend on each other alone, and are the "
@@ -262,7 +251,6 @@ class DrivenMotions(Simulate):
     makes = "port_motions"
     simulates = "a port-Hamiltonian system"
 
-    method: Literal["driven_motions"] = "driven_motions"
     trajectories: Count = Field(4, description="Motions of one replicate.")
     replicates: Count = Field(10, description="Independent sets of motions.")
     input: PortInput = Field(
@@ -282,8 +270,6 @@ class SmoothedStates(Differentiate):
     reads = ("port_motions",)
     makes = "smoothed_states"
 
-    method: Literal["smoothed_states"] = "smoothed_states"
-
 
 class WeakPortForm(Assemble):
     """ẋ = W g(x) + B u and y = Y g(x) in weak form, g the gradients of candidates."""
@@ -292,7 +278,6 @@ class WeakPortForm(Assemble):
     reads = ("smoothed_states",)
     makes = "port_equations"
 
-    method: Literal["weak_port_form"] = "weak_port_form"
     hamiltonian: Candidates = Field(description="Candidates of H, in the states.")
     outputs: Flag = Field(
         True, description="Whether y = B^T z was measured; it fixes the scale of H."
@@ -323,8 +308,6 @@ class PortRegression(FromMotions):
 
     run = ".structure_estimate:regression"
 
-    method: Literal["port_regression"] = "port_regression"
-
 
 class PortStructure(FromMotions):
     """J, R, B and H, each as far as it is unknown, by the sparsest representative.
@@ -335,7 +318,6 @@ class PortStructure(FromMotions):
 
     run = ".structure_estimate:identify"
 
-    method: Literal["port_structure"] = "port_structure"
     structure: Literal["unknown"] | Entries = Field(
         "unknown", description="Rows of J: numbers, and ? for what is unknown."
     )

@@ -81,9 +81,9 @@ class Settled:
     @property
     def ratio(self) -> float:
         """χ² of the prediction errors over its degrees of freedom."""
-        whole = self.data.chi_square + self.fit.chi_square * self.data.inflation
+        chi_square = self.data.chi_square + self.fit.chi_square * self.data.inflation
         freed = len(self.data.target) - self.fit.free.sum()
-        return whole / (self.data.dof + freed)
+        return chi_square / (self.data.dof + freed)
 
     @property
     def largest_ratio(self) -> float:
@@ -112,23 +112,23 @@ def settled(law, data: Quadratic, shots: Sequence[PredictionErrors], fits, point
     known)`` give `fits` of all unknowns, and sparse ones with the best first, from fits
     that are known before.
     """
-    whole, sparse = fits
-    known, found = sorted(whole(data, ()), key=lambda fit: fit.chi_square), None
+    full, sparse = fits
+    known, result = sorted(full(data, ()), key=lambda fit: fit.chi_square), None
     for errors in shots:
         for _ in range(ROUNDS):
             fit = known[0]
             for _ in range(STEPS):
-                there = _near(errors, law.coefficients(fit.theta), data, fit)
-                if there is None:
-                    return found
-                data, fit = there, fitted(law, there, fit.theta, fit.free)
+                near = _near(errors, law.coefficients(fit.theta), data, fit)
+                if near is None:
+                    return result
+                data, fit = near, fitted(law, near, fit.theta, fit.free)
             before, known = fit, sparse(data, [fit, *known])
             if np.array_equal(before.free, known[0].free):
                 break
-        found = Settled(before, data, gap_to_rival(law, data, known, points))
-        if found.rejected:
+        result = Settled(before, data, gap_to_rival(law, data, known, points))
+        if result.rejected:
             break
-    return found
+    return result
 
 
 def _shots(records: Records, candidates: Candidates, window: int) -> list:
@@ -144,15 +144,15 @@ def _near(errors: PredictionErrors, q: np.ndarray, data: Quadratic, fit: Fit):
     places = [q, data.best]
     if fit.chi_square > 2 * data.target.size:
         places.reverse()
-    found = (errors.quadratic(place) for place in places)
-    return next((one for one in found if one is not None), None)
+    result = (errors.quadratic(place) for place in places)
+    return next((one for one in result if one is not None), None)
 
 
 def identify(
     equations: xr.Dataset, settings: Mapping, observations: xr.Dataset, library: Mapping
 ) -> xr.Dataset:
     """Sparsest J, R, B and H of one replicate, with standard errors."""
-    candidates, records = _given(equations, observations)
+    candidates, records = _inputs_of(equations, observations)
     data, sizes = quadratic_of(equations), candidates.tensor.shape[1:]
     ports = records.u.shape[2]
     _, port, _ = split(data.best, sizes[0], ports, sizes[1])
@@ -168,37 +168,37 @@ def identify(
     shots = _shots(records, candidates, settings["window"])
     reason = not_excited(records, candidates, observations["port"].values)
     reason = reason or not_conjugate(records, candidates, shots[0], data, random)
-    found = None
+    result = None
     if not reason:
         fits = tuple(partial(of, law, points, random) for of in (unpruned, searched))
-        found = settled(law, data, shots, fits, points)
-        reason = refusal(law, found, points)
-    return _dataset(equations, observations, law, found, reason)
+        result = settled(law, data, shots, fits, points)
+        reason = refusal(law, result, points)
+    return _dataset(equations, observations, law, result, reason)
 
 
 def regression(
     equations: xr.Dataset, settings: Mapping, observations: xr.Dataset, library: Mapping
 ) -> xr.Dataset:
     """W and B of ẋ = W g(x) + B u with the same terms and no structure: a baseline."""
-    candidates, records = _given(equations, observations)
+    candidates, records = _inputs_of(equations, observations)
     points = records.points[::EVERY]
     data = quadratic_of(equations)
     law = FreeCoefficients(data.matrix.shape[1])
     every = np.ones(law.kinds.size, dtype=bool)
     shots = _shots(records, candidates, settings["window"])
 
-    def whole(data: Quadratic, known) -> list[Fit]:
+    def full(data: Quadratic, known) -> list[Fit]:
         return [fitted(law, data, data.best, every)]
 
     def sparse(data: Quadratic, known) -> list[Fit]:
-        return [eliminated(law, data, *whole(data, known), points)]
+        return [eliminated(law, data, *full(data, known), points)]
 
-    found = settled(law, data, shots, (whole, sparse), points)
-    reason = "" if found else "no motion of it stays finite"
-    return _dataset(equations, observations, law, found, reason)
+    result = settled(law, data, shots, (full, sparse), points)
+    reason = "" if result else "no motion of it stays finite"
+    return _dataset(equations, observations, law, result, reason)
 
 
-def _given(equations: xr.Dataset, observations: xr.Dataset):
+def _inputs_of(equations: xr.Dataset, observations: xr.Dataset):
     states = [str(name) for name in observations["state"].values]
     texts = [str(text) for text in equations["term"].values]
     outputs = bool(equations["outputs"].values[0])
@@ -214,12 +214,12 @@ def typical_stiffness(records: Records, port: np.ndarray) -> np.ndarray:
     """
     sizes = np.sqrt((records.points**2).mean(axis=0))
     stiffness = np.where(sizes > 0, sizes, 1.0) ** -2.0
-    own = (records.points * stiffness) @ port
+    outputs = (records.points * stiffness) @ port
     measured = np.sqrt((records.y**2).mean(axis=(0, 1)))
-    made = np.sqrt((own**2).mean(axis=0))[: measured.size]
-    seen = measured * made > 0
-    ratios = np.log(measured[seen] / made[seen])
-    return stiffness * np.exp(ratios.mean() if seen.any() else 0.0)
+    made = np.sqrt((outputs**2).mean(axis=0))[: measured.size]
+    both = measured * made > 0
+    ratios = np.log(measured[both] / made[both])
+    return stiffness * np.exp(ratios.mean() if both.any() else 0.0)
 
 
 def not_excited(records: Records, candidates: Candidates, ports) -> str:
@@ -232,18 +232,18 @@ def not_excited(records: Records, candidates: Candidates, ports) -> str:
     g, slopes = candidates.values(records.points)
     u = records.u.reshape(-1, count)
     for j in range(count):
-        name, own = ports[j], u[:, j]
-        if not np.ptp(own) and not own.any():
+        name, values = ports[j], u[:, j]
+        if not np.ptp(values) and not values.any():
             return f"input {name} is zero: nothing tells column {j + 1} of B; excite it"
         regressors = np.hstack([g, np.delete(u, j, axis=1)])
         sizes = np.linalg.norm(regressors, axis=0)
         sizes = np.where(sizes > 0, sizes, 1.0)
-        weights = np.linalg.lstsq(regressors / sizes, own, rcond=None)[0] / sizes
-        left = ((own - regressors @ weights) ** 2).mean()
+        weights = np.linalg.lstsq(regressors / sizes, values, rcond=None)[0] / sizes
+        left = ((values - regressors @ weights) ** 2).mean()
         through = np.einsum("l,tli->ti", weights[: g.shape[1]], slopes)
         noise = ((through * records.x_std) ** 2).sum(axis=1).mean()
-        least = min(4 * noise, LEAST_EXCITATION * own.var())
-        if left <= least + ROUNDING * (own**2).mean():
+        least = min(4 * noise, LEAST_EXCITATION * values.var())
+        if left <= least + ROUNDING * (values**2).mean():
             return (
                 f"input {name} is a function of the states or of the other inputs "
                 f"within their noise: column {j + 1} of B and the drift cannot be told "
@@ -290,54 +290,54 @@ def not_conjugate(
     root = np.linalg.pinv(near.matrix / scale, rcond=1e-10) / scale[:, None]
     drawn = random.standard_normal((DRAWS_OF_POWER, root.shape[1])) @ root.T
     moved = np.sqrt(near.inflation) * drawn
-    found = powers(near.best)
+    result = powers(near.best)
     spread = np.std([powers(near.best + move) for move in moved], axis=0)
-    z = found / np.maximum(spread, ROUNDING)
+    z = result / np.maximum(spread, ROUNDING)
     k = int(z.argmin())
     if z[k] > -LARGEST_SCORE_OF_POWER:
         return ""
     return (
         "the outputs are not those of the ports: at "
-        f"{frequency[k]:.3g} rad/s they would take {-100 * found[k]:.0f} % of the "
+        f"{frequency[k]:.3g} rad/s they would take {-100 * result[k]:.0f} % of the "
         f"power out of a passive system ({-z[k]:.2g} standard errors); name "
         "the outputs that are conjugate to the inputs, in their order and with their "
         "signs"
     )
 
 
-def covariance(law, found: Settled) -> np.ndarray:
+def covariance(law, end: Settled) -> np.ndarray:
     """Covariance of the free unknowns, given the support; the gauge is left out."""
-    free = found.fit.free
-    slopes = found.data.matrix @ law.jacobian(found.fit.theta)[:, free]
+    free = end.fit.free
+    slopes = end.data.matrix @ law.jacobian(end.fit.theta)[:, free]
     sizes = np.linalg.norm(slopes, axis=0)
     sizes = np.where(sizes > 0, sizes, 1.0)
     scaled = slopes / sizes
-    whole = np.zeros((free.size, free.size))
+    result = np.zeros((free.size, free.size))
     inner = np.linalg.pinv(scaled.T @ scaled, rcond=1e-14) / np.outer(sizes, sizes)
-    whole[np.ix_(free, free)] = inner * found.data.inflation
-    return whole
+    result[np.ix_(free, free)] = inner * end.data.inflation
+    return result
 
 
-def refusal(law: PortStructure, found: Settled | None, points: np.ndarray) -> str:
+def refusal(law: PortStructure, end: Settled | None, points: np.ndarray) -> str:
     """Why J, R and H are not identified; empty if they are."""
-    if found is None:
+    if end is None:
         return f"no motion of the fitted equation stays finite; {CAUSES}"
-    theta, free = found.fit.theta, found.fit.free
-    if found.rejected:
+    theta, free = end.fit.theta, end.fit.free
+    if end.rejected:
         return (
             "no constant J, R and B fit: chi-square over its degrees of freedom is "
-            f"{found.ratio:.3g} (limit {found.largest_ratio:.3g}), p of the form "
-            f"{found.p_value:.1g}; {CAUSES}, outputs may be other than B^T grad H "
+            f"{end.ratio:.3g} (limit {end.largest_ratio:.3g}), p of the form "
+            f"{end.p_value:.1g}; {CAUSES}, outputs may be other than B^T grad H "
             "(feedthrough), or an input may jump between samples"
         )
-    if found.gap < LEAST_GAP:
+    if end.gap < LEAST_GAP:
         return (
             "another set of entries fits nearly as well (difference of the criterion "
-            f"{found.gap:.2g}, limit {LEAST_GAP:.2g}): take longer motions, larger "
+            f"{end.gap:.2g}, limit {LEAST_GAP:.2g}): take longer motions, larger "
             "inputs or fewer candidates"
         )
-    spread, basis = covariance(law, found), gauge_basis(law, theta, free)
-    if reason := _unbounded(law, found.fit, spread, basis):
+    spread, basis = covariance(law, end), gauge_basis(law, theta, free)
+    if reason := _unbounded(law, end.fit, spread, basis):
         return reason
     if not convex(law, theta, points):
         return "H is not convex on the data: not passive with these candidates"
@@ -399,25 +399,25 @@ def gauge_dimensions(law: PortStructure, fit: Fit, spread: np.ndarray) -> list[i
     draws = np.random.default_rng(0).standard_normal((DRAWS, len(values)))
     nearby = fit.theta + deviations * (draws * np.sqrt(values.clip(0)) @ vectors.T)
     j, r, b, _ = law.matrices(fit.theta)
-    found = []
+    result = []
     for known, outputs in (("unknown", False), ("unknown", True), (j.tolist(), True)):
         wide = PortStructure.of(law.candidates, b.shape[1], known, outputs=outputs)
         theta, *others = (_unknowns(wide, law, one) for one in (fit.theta, *nearby))
-        found.append(gauge_dim(wide, theta, nearby=others))
-    return [*found, gauge_dim(law, fit.theta, fit.free)]
+        result.append(gauge_dim(wide, theta, nearby=others))
+    return [*result, gauge_dim(law, fit.theta, fit.free)]
 
 
 def _unknowns(wide: PortStructure, law: PortStructure, theta) -> np.ndarray:
     """Unknowns of `wide`, which knows less, where `law` has those of `theta`."""
-    found = np.zeros(len(wide.names))
+    result = np.zeros(len(wide.names))
     for matrix, patterns in zip(law.matrices(theta), wide.patterns, strict=False):
         for k in np.flatnonzero(patterns.any(axis=(1, 2))):
-            found[k] = matrix[tuple(np.argwhere(patterns[k])[0])]
-    found[wide.inner :] = theta[law.inner :]
-    return found
+            result[k] = matrix[tuple(np.argwhere(patterns[k])[0])]
+    result[wide.inner :] = theta[law.inner :]
+    return result
 
 
-def _dataset(equations, observations, law, found: Settled | None, reason: str):
+def _dataset(equations, observations, law, end: Settled | None, reason: str):
     """Model of one replicate: NaN for what is refused; W and B stay where they can."""
     coords = {
         **{key: observations[key] for key in ("replicate", "row", "port")},
@@ -430,9 +430,12 @@ def _dataset(equations, observations, law, found: Settled | None, reason: str):
         for name, variable in STRUCTURE.items()
     }
     values["refusal"] = np.array(reason, dtype=object)
-    if found is not None:
-        theta, spread = found.fit.theta, covariance(law, found)
-        values |= {"chi_square_ratio": found.ratio, "form_p_value": found.p_value}
+    if end is not None:
+        theta, spread = end.fit.theta, covariance(law, end)
+        values |= {
+            "chi_square_ratio": end.ratio,
+            "form_p_value": end.p_value,
+        }
         slopes, sizes = (
             law.jacobian(theta),
             (*values["port_std"].shape, len(coords["function"])),
@@ -441,11 +444,11 @@ def _dataset(equations, observations, law, found: Settled | None, reason: str):
         for what, q in (("estimate", law.coefficients(theta)), ("std", deviation)):
             values[f"drift_{what}"], values[f"port_{what}"], _ = split(q, *sizes)
         if isinstance(law, PortStructure):
-            if not found.rejected:
-                dimensions = gauge_dimensions(law, found.fit, spread)
+            if not end.rejected:
+                dimensions = gauge_dimensions(law, end.fit, spread)
                 values["gauge_dimension"] = dimensions
             if not reason:
-                values |= _of_structure(law, found.fit, spread)
+                values |= _of_structure(law, end.fit, spread)
     return CONTRACTS["port_structure"].dataset(values, coords)
 
 

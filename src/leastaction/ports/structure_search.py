@@ -76,13 +76,13 @@ def fitted(law, data: Quadratic, start: np.ndarray, free: np.ndarray) -> Fit:
 
     def residual(values: np.ndarray) -> np.ndarray:
         theta[free] = values
-        found = scale * (data.matrix @ law.coefficients(theta) - data.target)
-        return np.concatenate([found, np.zeros(missing)])
+        result = scale * (data.matrix @ law.coefficients(theta) - data.target)
+        return np.concatenate([result, np.zeros(missing)])
 
     def slope(values: np.ndarray) -> np.ndarray:
         theta[free] = values
-        found = scale * (data.matrix @ law.jacobian(theta)[:, free])
-        return np.vstack([found, np.zeros((missing, found.shape[1]))])
+        result = scale * (data.matrix @ law.jacobian(theta)[:, free])
+        return np.vstack([result, np.zeros((missing, result.shape[1]))])
 
     if not free.any():
         return Fit(theta, free, float((residual(np.zeros(0)) ** 2).sum()))
@@ -91,9 +91,9 @@ def fitted(law, data: Quadratic, start: np.ndarray, free: np.ndarray) -> Fit:
         left = residual(theta[free])
         return Fit(theta.copy(), free, float(left @ left))
     options = {"method": "lm", "x_scale": "jac", "xtol": 1e-13, "ftol": 1e-11}
-    found = least_squares(residual, theta[free], slope, max_nfev=200, **options)
-    theta[free] = found.x
-    return Fit(theta.copy(), free, 2 * float(found.cost))
+    result = least_squares(residual, theta[free], slope, max_nfev=200, **options)
+    theta[free] = result.x
+    return Fit(theta.copy(), free, 2 * float(result.cost))
 
 
 def alternating(law: PortStructure, data: Quadratic, free: np.ndarray) -> np.ndarray:
@@ -126,10 +126,10 @@ def dropping_costs(law, data: Quadratic, fit: Fit) -> tuple[np.ndarray, np.ndarr
     sizes = np.where(sizes > 0, sizes, 1.0)
     scaled = (slopes / sizes).T @ (slopes / sizes)
     inverse = np.linalg.inv(scaled + RIDGE * np.eye(len(sizes)))
-    own = fit.theta[fit.free] * sizes
+    theta = fit.theta[fit.free] * sizes
     rises = np.full(fit.free.size, np.inf)
-    rises[fit.free] = own**2 / np.diag(inverse)
-    moved = own - inverse * (own / np.diag(inverse))[:, None]
+    rises[fit.free] = theta**2 / np.diag(inverse)
+    moved = theta - inverse * (theta / np.diag(inverse))[:, None]
     starts = np.zeros((fit.free.size, fit.free.size))
     starts[np.ix_(fit.free, fit.free)] = moved / sizes
     return rises, starts
@@ -164,24 +164,24 @@ def eliminated(law, data: Quadratic, fit: Fit, points: np.ndarray) -> Fit:
     """Drop what the data do not need, in the order of the kinds."""
     most = TRIED * penalty(law, data)
     for kinds in ([CROSS], [COUPLED_LOSS], range(6)):
-        found: Fit | None = fit
-        while found is not None:
-            fit = found
+        result: Fit | None = fit
+        while result is not None:
+            fit = result
             rises, starts = dropping_costs(law, data, fit)
             rises[~np.isin(law.kinds, list(kinds))] = np.inf
             order = [k for k in np.argsort(rises) if rises[k] < most]
-            found = dropped(law, data, fit, points, ((k, starts[k]) for k in order))
+            result = dropped(law, data, fit, points, ((k, starts[k]) for k in order))
     return fit
 
 
-def grown(law: PortStructure, data: Quadratic, whole: np.ndarray) -> Fit:
+def grown(law: PortStructure, data: Quadratic, allowed: np.ndarray) -> Fit:
     """Take in what lowers χ² most, from J, B, damping of each state, H = |x|²/2 on.
 
-    Where candidates are nearly collinear, backward elimination from the `whole` class
+    Where candidates are nearly collinear, backward elimination from the `allowed` class
     alone often ends in a set that is sparse, but not the sparsest.
     """
     free = np.where(law.kinds < ENERGY, law.kinds != COUPLED_LOSS, law.start() != 0)
-    free = whole & free & (law.kinds != CROSS)
+    free = allowed & free & (law.kinds != CROSS)
     fit = fitted(law, data, alternating(law, data, free), free)
     while True:
         slopes = data.matrix @ law.jacobian(fit.theta) / np.sqrt(data.inflation)
@@ -189,9 +189,9 @@ def grown(law: PortStructure, data: Quadratic, whole: np.ndarray) -> Fit:
         basis, _ = np.linalg.qr(slopes[:, fit.free])
         rest = slopes - basis @ (basis.T @ slopes)
         sizes = (rest**2).sum(axis=0)
-        seen = whole & ~fit.free & (sizes > RIDGE * (slopes**2).sum(axis=0))
-        gains = np.zeros(whole.size)
-        gains[seen] = (rest[:, seen].T @ left) ** 2 / sizes[seen] / data.inflation
+        useful = allowed & ~fit.free & (sizes > RIDGE * (slopes**2).sum(axis=0))
+        gains = np.zeros(allowed.size)
+        gains[useful] = (rest[:, useful].T @ left) ** 2 / sizes[useful] / data.inflation
         if gains.max() < penalty(law, data):
             return fit
         free = fit.free.copy()
@@ -201,9 +201,9 @@ def grown(law: PortStructure, data: Quadratic, whole: np.ndarray) -> Fit:
 
 def without_gauge(law: PortStructure, data: Quadratic, fit: Fit, points, random) -> Fit:
     """Drop further entries, from random scales of H, while a gauge is left."""
-    found: Fit | None = fit
-    while found is not None:
-        fit = found
+    result: Fit | None = fit
+    while result is not None:
+        fit = result
         if gauge_dim(law, fit.theta, fit.free) <= int(not law.outputs):
             break
         places = np.flatnonzero(fit.free)[np.argsort(law.kinds[fit.free])]
@@ -212,7 +212,7 @@ def without_gauge(law: PortStructure, data: Quadratic, fit: Fit, points, random)
             for k in places
             for _ in range(RANDOM_STARTS)
         )
-        found = dropped(law, data, fit, points, trials)
+        result = dropped(law, data, fit, points, trials)
     return fit
 
 
@@ -253,17 +253,17 @@ def classes(law: PortStructure) -> Iterator[np.ndarray]:
 
 def scaled(law: PortStructure, theta: np.ndarray, factors: np.ndarray) -> np.ndarray:
     """Unknowns with H_j times `factors` and column j of J − R over them."""
-    found = theta.copy()
+    result = theta.copy()
     names = [str(name) for name in law.candidates.states]
     for k, term in enumerate(law.candidates.terms, law.inner):
         mine = [names.index(str(s)) for s in term.free_symbols]
-        found[k] *= np.sqrt(np.prod(factors[mine] ** (2 / max(1, len(mine)))))
+        result[k] *= np.sqrt(np.prod(factors[mine] ** (2 / max(1, len(mine)))))
     for patterns in law.patterns[:2]:
         for k in range(law.inner):
             if patterns[k].any():
                 i, j = np.argwhere(patterns[k])[0]
-                found[k] /= np.sqrt(factors[i] * factors[j])
-    return found
+                result[k] /= np.sqrt(factors[i] * factors[j])
+    return result
 
 
 def unpruned(law, points, random, data: Quadratic, known: Sequence[Fit]) -> list[Fit]:
@@ -271,11 +271,11 @@ def unpruned(law, points, random, data: Quadratic, known: Sequence[Fit]) -> list
 
     Fits that are `known` may serve as starts.
     """
-    whole: list[Fit] = []
+    fits: list[Fit] = []
     for free in classes(law):
-        starts = [fit.theta for fit in [*known, *whole]]
-        whole.append(best_of(law, data, free, points, starts, random))
-    return whole
+        starts = [fit.theta for fit in [*known, *fits]]
+        fits.append(best_of(law, data, free, points, starts, random))
+    return fits
 
 
 def searched(law, points, random, data: Quadratic, known: Sequence[Fit]) -> list[Fit]:
@@ -283,16 +283,18 @@ def searched(law, points, random, data: Quadratic, known: Sequence[Fit]) -> list
 
     A class whose χ² alone exceeds the criterion of a sparse fit is left out.
     """
-    whole = unpruned(law, points, random, data, known)
-    found: list[Fit] = []
+    full = unpruned(law, points, random, data, known)
+    result: list[Fit] = []
     criterion = partial(cost, law, data)
-    for fit in sorted(whole, key=criterion):
-        if fit.chi_square < min(map(criterion, found), default=np.inf):
+    for fit in sorted(full, key=criterion):
+        if fit.chi_square < min(map(criterion, result), default=np.inf):
             for start in (fit, grown(law, data, fit.free)):
                 pruned = eliminated(law, data, start, points)
                 pruned = condensed(law, data, pruned, points)
-                found.append(without_gauge(law, data, pruned, points, random))
-    return sorted(found, key=lambda f: (not convex(law, f.theta, points), criterion(f)))
+                result.append(without_gauge(law, data, pruned, points, random))
+    return sorted(
+        result, key=lambda f: (not convex(law, f.theta, points), criterion(f))
+    )
 
 
 def gap_to_rival(law, data: Quadratic, known: Sequence[Fit], points) -> float:

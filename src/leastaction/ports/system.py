@@ -67,8 +67,8 @@ class PortHamiltonianSystem:
         states, inputs = tuple(config["states"]), tuple(config.get("inputs") or {})
         parameters = {k: float(v["value"]) for k, v in config["parameters"].items()}
         written = config.get("chart") or {}
-        own = tuple(written.get("coordinates") or {})
-        names = [*states, *inputs, *parameters, *own]
+        own_states = tuple(written.get("coordinates") or {})
+        names = [*states, *inputs, *parameters, *own_states]
         for name in names:
             check_name(name)
         twice = sorted({name for name in names if names.count(name) > 1})
@@ -76,13 +76,13 @@ class PortHamiltonianSystem:
             raise ValueError(f"{', '.join(twice)}: declared twice; rename one of them")
         known, count = [*states, *parameters], len(states)
         chart = {
-            state: parse(text, [*own, *parameters])
+            state: parse(text, [*own_states, *parameters])
             for state, text in (written.get("states") or {}).items()
         }
         flow = _matrix(config, "flow", parameters, count)
-        if not own:
-            own = tuple(s for i, s in enumerate(states) if any(flow[:, i]))
-            chart = {name: symbol(name) for name in own}
+        if not own_states:
+            own_states = tuple(s for i, s in enumerate(states) if any(flow[:, i]))
+            chart = {name: symbol(name) for name in own_states}
         others = sorted(set(chart) - set(states))
         if others:
             raise ValueError(f"chart: {', '.join(others)} is no state of {states}")
@@ -98,7 +98,7 @@ class PortHamiltonianSystem:
             hamiltonian=parse(config["hamiltonian"], known),
             constraint=tuple(parse(t, known) for t in config.get("constraint") or ()),
             chart=chart,
-            coordinates=own,
+            coordinates=own_states,
         )
         problems = [*_matrix_problems(system)] or [*_chart_problems(system)]
         if problems:
@@ -122,8 +122,8 @@ class PortHamiltonianSystem:
 
     def numbers(self, matrix: sp.Matrix) -> np.ndarray:
         """A matrix without states, as numbers."""
-        found = np.array(self.evaluated(matrix).tolist(), dtype=float)
-        return found.reshape(matrix.shape)
+        result = np.array(self.evaluated(matrix).tolist(), dtype=float)
+        return result.reshape(matrix.shape)
 
     def _compiled(self, names: Sequence, matrix: sp.Matrix, shape=()) -> Callable:
         arguments = [[symbol(name) for name in group] for group in names]
@@ -258,10 +258,10 @@ class PortHamiltonianSystem:
 
     def __str__(self) -> str:
         def shown(expression: sp.Expr | sp.Matrix) -> str:
-            found = self.evaluated(expression)
-            numbers = {x: sp.Float(x, DIGITS) for x in found.atoms(sp.Float)}
-            found = found.xreplace(numbers)
-            rows = found.tolist() if isinstance(found, sp.MatrixBase) else found
+            result = self.evaluated(expression)
+            numbers = {x: sp.Float(x, DIGITS) for x in result.atoms(sp.Float)}
+            result = result.xreplace(numbers)
+            rows = result.tolist() if isinstance(result, sp.MatrixBase) else result
             return sp.sstr(rows, full_prec=False)
 
         z = (f"  z_{i} = {shown(e)}" for i, e in enumerate(self.efforts, 1))
@@ -359,6 +359,6 @@ def input_function(
     drawn = drawn or {}
     names = ["time", *system.parameters, *map(str, drawn)]
     texts = [parse(written.get(name, "0"), names) for name in system.inputs]
-    given = [system.evaluated(text).subs(drawn) for text in texts]
-    at = compiled([[symbol("time")]], given, (len(given),))
+    inputs = [system.evaluated(text).subs(drawn) for text in texts]
+    at = compiled([[symbol("time")]], inputs, (len(inputs),))
     return lambda time: at(np.asarray(time, dtype=float)[:, None])

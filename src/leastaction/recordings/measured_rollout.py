@@ -134,8 +134,7 @@ class CompiledLaw:
         sigma = np.maximum(self.noise, 1e-4 * np.maximum(np.ptp(q, axis=0) / 2, 1e-12))
         if self.inputs is not None:
             force = self.inputs.nodes(np.arange(part.start, part.stop), 1)
-        samples = q, len(q), self.dt, sigma
-        return Positions(self.equations, *samples, 1, force)
+        return Positions(self.equations, q, self.dt, sigma, 1, force)
 
     def _started(self, positions: Positions, rows: int, c) -> Segments:
         """Begin of the trajectory fitted to its first rows."""
@@ -192,7 +191,7 @@ class CompiledLaw:
     def _path(self, positions: Positions, rows: int, c) -> np.ndarray:
         begun = self._started(positions, rows, c)
         whole = Segments(begun.first, np.array([len(positions.q)]), begun.state)
-        return positions.rollout(whole, c, len(positions.q))[0]
+        return positions.rollout(whole, c, len(positions.q))[0, :, : positions.dof]
 
     def residual(self, part: slice, window: float) -> np.ndarray:
         """Measured less fitted over windows with states of their own."""
@@ -201,6 +200,7 @@ class CompiledLaw:
         positions = enough_steps(positions, windows, self.c, 0.05)
         windows, _ = fit_states(positions, windows, self.c, 30)
         paths = positions.rollout(windows, self.c, int(windows.length.max()))
+        paths = paths[:, :, : positions.dof]
         fitted = [path[:n] for path, n in zip(paths, windows.length, strict=True)]
         return positions.q - np.concatenate(fitted)
 
@@ -283,8 +283,8 @@ def force_error(
     middle = positions.dt * (segments.first + segments.length / 2)
 
     def missing(changed: Positions) -> np.ndarray:
-        h, g, _, _ = normal_equations(changed, segments, c, constants)
-        _, schur, right = eliminated(h, g, own)
+        h, g, _ = normal_equations(changed, segments, c, constants)
+        schur, right = eliminated(h, g, own)
         return np.linalg.solve(schur, right[..., None])[..., 0]
 
     def louder(steps: int) -> np.ndarray:

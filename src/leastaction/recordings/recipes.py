@@ -11,7 +11,6 @@ Examples
 """
 
 from collections.abc import Mapping
-from typing import Literal
 
 from pydantic import Field
 
@@ -37,7 +36,6 @@ class BandwidthSpline(Differentiate):
     reads = ("measurements",)
     makes = "smoothed_motion"
 
-    method: Literal["bandwidth_spline"] = "bandwidth_spline"
     inflation: Number = Field(
         1.2, ge=1, description="Weight of a degree of freedom in the cross-validation."
     )
@@ -55,7 +53,6 @@ class WeightedGram(Assemble):
     makes = "gram"
     uses = ("reference", "inertia", "lagrangian", "dissipation")
 
-    method: Literal["weighted_gram"] = "weighted_gram"
     samples: Count = Field(
         1000, description="Evenly spaced samples that are passed on, for ranking."
     )
@@ -69,8 +66,6 @@ class PredictionError(Identify):
     after = ("weighted_gram",)
     returns_to_samples = True
     knows_input = True
-
-    method: Literal["prediction_error"] = "prediction_error"
 
 
 class RecordedPrediction(Rollout):

@@ -80,8 +80,8 @@ def modified_lagrangian(
     rule unknown or L_vv singular.
     """
     algebra, lagrangian = _Expressions(coordinates), sp.sympify(lagrangian)
-    found = modified_coefficients(algebra, lagrangian, order, rule, inverse)
-    return sum(c * step ** (2 * j) for j, c in enumerate(found))
+    result = modified_coefficients(algebra, lagrangian, order, rule, inverse)
+    return sum(c * step ** (2 * j) for j, c in enumerate(result))
 
 
 @lru_cache
@@ -96,12 +96,12 @@ def general_coefficient(
     lagrangian = sp.Function("L")(q, v)
     algebra = _Expressions(["q"])
     coefficients = modified_coefficients(algebra, lagrangian, order, rule, inverse)
-    found = sp.expand(coefficients[-1])
+    result = sp.expand(coefficients[-1])
     names = {lagrangian: symbol("L_00"), v: symbol("v")}
-    for derivative in found.atoms(sp.Derivative):
+    for derivative in result.atoms(sp.Derivative):
         by = dict(derivative.variable_count)
         names[derivative] = symbol(f"L_{by.get(q, 0)}{by.get(v, 0)}")
-    return found.xreplace(names)
+    return result.xreplace(names)
 
 
 class _Expressions:
@@ -164,17 +164,17 @@ def modified_coefficients(
     meshed = [on_shell(terms) for terms in off_shell]
     more = off_shell[: max(order - 1, 0)] if inverse else ()
     motion = _motion(algebra, lagrangian, [*meshed, *more])
-    found = [lagrangian]
+    result = [lagrangian]
     for k in range(2, order + 1, 2):
         total = meshed_coefficient(algebra, lagrangian, meshed[k], motion, k)
         if inverse:
             for j in range(2, k, 2):
                 total = total + meshed_coefficient(
-                    algebra, found[j // 2], off_shell[k - j], motion, k - j
+                    algebra, result[j // 2], off_shell[k - j], motion, k - j
                 )
             total = total * algebra.number(Fraction(-1))
-        found.append(total)
-    return found
+        result.append(total)
+    return result
 
 
 def meshed_coefficient(algebra, function, terms: Terms, motion: dict, k: int):

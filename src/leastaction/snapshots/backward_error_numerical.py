@@ -258,12 +258,12 @@ def _partial_rows(variables: int, degree: int, variable: int):
 def _pairs(variables: int, degree: int) -> tuple[np.ndarray, ...]:
     """Rows (left, right, product) of all products up to the degree."""
     indices, position = multi_indices(variables, degree), _position(variables, degree)
-    found = [
+    result = [
         (i, j, position[tuple(a + b)])
         for i, a in enumerate(indices)
         for j, b in enumerate(indices[: monomials(variables, degree - a.sum())])
     ]
-    return tuple(np.array(column) for column in zip(*found, strict=True))
+    return tuple(np.array(column) for column in zip(*result, strict=True))
 
 
 @njit(cache=True, nogil=True)

@@ -166,7 +166,7 @@ class RadialBasis(Basis):
         rows = multi_indices(2 * n, order).tolist()
         left = [place[tuple(row[:n])] for row in rows]
         right = [place[tuple(row[n:])] for row in rows]
-        found = np.empty((len(rows), len(states)))
+        result = np.empty((len(rows), len(states)))
 
         def products(block: np.ndarray, axes: slice) -> np.ndarray:
             """Derivatives of the factors of some axes, (sample, index, centre)."""
@@ -182,16 +182,16 @@ class RadialBasis(Basis):
             block = states[i : i + SAMPLES_OF_RADIAL]
             of_q, of_v = products(block, slice(n)), products(block, slice(n, None))
             both = (of_q * coefficients) @ of_v.transpose(0, 2, 1)
-            found[:, i : i + SAMPLES_OF_RADIAL] = both[:, left, right].T
-        return found
+            result[:, i : i + SAMPLES_OF_RADIAL] = both[:, left, right].T
+        return result
 
     def _differentiated(self, first, distance: np.ndarray, order) -> list[np.ndarray]:
         """First times derivative over value of exp(−x²/ε²), by order."""
-        found = [first]
+        result = [first]
         for r in range(order):
-            before = found[r - 1] if r else 0.0
-            found.append(-2 * self._a * (distance * found[r] + r * before))
-        return found
+            before = result[r - 1] if r else 0.0
+            result.append(-2 * self._a * (distance * result[r] + r * before))
+        return result
 
     def jet(self, coefficients: np.ndarray) -> tuple[str, np.ndarray, ...]:
         """Gradient and Hessian by a loop over the centres."""
@@ -329,15 +329,15 @@ class WeightSpace(Basis):
 
     def _products(self, tables: list[np.ndarray]) -> np.ndarray:
         """Products of one entry per table (k, sample) over all multi-indices."""
-        found = np.empty((self.size, tables[0].shape[1]))
-        for start in range(0, found.shape[1], SAMPLES_OF_WEIGHT_SPACE):
+        result = np.empty((self.size, tables[0].shape[1]))
+        for start in range(0, result.shape[1], SAMPLES_OF_WEIGHT_SPACE):
             block = slice(start, start + SAMPLES_OF_WEIGHT_SPACE)
             part, *others = (table[:, block] for table in tables)
             for (prefix, last), table in zip(self._growth, others, strict=True):
                 part = part[prefix]
                 part *= table[last]
-            found[:, block] = part
-        return found
+            result[:, block] = part
+        return result
 
     @cached_property
     def _growth(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -374,8 +374,8 @@ def scaled_inputs(
     low, high = states.min(axis=0), states.max(axis=0)
     width = np.where(high > low, (high - low) / 2, 1.0)
     width[len(width) // 2 :] *= velocity_ratio
-    kept = [i for i in range(states.shape[1]) if i not in set(cyclic)]
-    return np.diag(1.0 / width)[kept], (low + high) / 2
+    variables = [i for i in range(states.shape[1]) if i not in set(cyclic)]
+    return np.diag(1.0 / width)[variables], (low + high) / 2
 
 
 def _jet_of_features(variables: int) -> str:

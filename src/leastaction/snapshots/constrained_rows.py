@@ -85,17 +85,17 @@ class ConstrainedRows:
         # there that means nothing.
         best, evidence = np.nan, -np.inf
         for damping in self.dampings():
-            found = self.log_evidence(damping)
-            if found < evidence:
+            result = self.log_evidence(damping)
+            if result < evidence:
                 break
-            best, evidence = float(damping), found
+            best, evidence = float(damping), result
         return best, evidence
 
     def row_error(self, damping: float) -> float:
         """Standard error of a row: root of the residual over degrees of freedom."""
-        kept = self.singular**2 / (self.singular**2 + damping**2)
-        square = self.outside + (((1 - kept) * self.target) ** 2).sum()
-        return float(np.sqrt(square / max(self.rows - kept.sum(), 1.0)))
+        shares = self.singular**2 / (self.singular**2 + damping**2)
+        square = self.outside + (((1 - shares) * self.target) ** 2).sum()
+        return float(np.sqrt(square / max(self.rows - shares.sum(), 1.0)))
 
     def factor(self, damping: float) -> np.ndarray:
         """Factor F of the posterior covariance FᵀF of b, with :meth:`row_error`."""
@@ -207,7 +207,7 @@ def evidence_maximisation(
     round-off allows, with noise it follows the noise, which need not be known.
     """
     positions, (theta, *conditions) = positions_of(observations), _system(equations)
-    given = equations.attrs["time_step"], equations.attrs["rule"]
+    about = equations.attrs["time_step"], equations.attrs["rule"]
     basis = basis_of(equations)
     held = np.arange(len(positions)) % TRAJECTORIES_PER_HELD_OUT == 0
     rows = theta.reshape(len(positions), -1, theta.shape[1])
@@ -216,13 +216,13 @@ def evidence_maximisation(
     # As many directions in every case, so that cases can be put together.
     room = min(len(all_rows), basis.size - len(conditions[0]))
     system, damping, conditions = probable(
-        all_rows, conditions, lambda b: massive(basis, b, positions, *given), len(theta)
+        all_rows, conditions, lambda b: massive(basis, b, positions, *about), len(theta)
     )
 
     def errors(fits: list[np.ndarray]) -> np.ndarray:
         """One-step errors (rms) of the trajectories that are held out."""
-        found = one_step_errors(basis, fits, positions[held], *given)
-        return np.sqrt((found**2).mean(axis=(1, 2)))
+        result = one_step_errors(basis, fits, positions[held], *about)
+        return np.sqrt((result**2).mean(axis=(1, 2)))
 
     if settings["damping"] == "held_out":
         learned, dampings = constrained(others, *conditions), system.dampings()

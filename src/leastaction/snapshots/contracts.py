@@ -16,9 +16,9 @@ def mixed_variables(
     table: str, finite: Collection[str] = (), required: Collection[str] = ()
 ) -> dict[str, Variable]:
     """Variables of a table; all are optional that are not `finite` or `required`."""
-    found = variables(table, UNITS, finite=finite)
+    result = variables(table, UNITS, finite=finite)
     needed = {*finite, *required}
-    return {name: replace(v, optional=name not in needed) for name, v in found.items()}
+    return {name: replace(v, optional=name not in needed) for name, v in result.items()}
 
 
 # What defines a basis (leastaction.snapshots.bases); each has some of them.

@@ -89,15 +89,15 @@ class Block:
     def monomials(self, x: np.ndarray) -> np.ndarray:
         """All monomials up to the degree, (..., monomial)."""
         flat = np.moveaxis(x, -1, 0).reshape(x.shape[-1], -1)
-        found = np.ones((len(self._place), flat.shape[1]))
-        for row, (lower, axis) in zip(found[1:], self._lower, strict=True):
-            np.multiply(found[lower], flat[axis], out=row)
-        return found.T.reshape(*x.shape[:-1], -1)
+        result = np.ones((len(self._place), flat.shape[1]))
+        for row, (lower, axis) in zip(result[1:], self._lower, strict=True):
+            np.multiply(result[lower], flat[axis], out=row)
+        return result.T.reshape(*x.shape[:-1], -1)
 
     def derivative(self, *axes: int) -> np.ndarray:
         """Coefficients of ∂φ in monomials, by coordinates; (monomial, function)."""
         place = self._place
-        found = np.zeros((len(place), len(self.powers)))
+        result = np.zeros((len(place), len(self.powers)))
         for f, (powers, factor) in enumerate(
             zip(self.powers.tolist(), self.weights, strict=True)
         ):
@@ -105,8 +105,8 @@ class Block:
                 factor, powers[axis] = factor * powers[axis], powers[axis] - 1
             if factor:
                 left = tuple(i for i, power in enumerate(powers) for _ in range(power))
-                found[place[left], f] = factor
-        return found
+                result[place[left], f] = factor
+        return result
 
     @cached_property
     def slopes(self) -> np.ndarray:
@@ -175,7 +175,7 @@ class StencilBasis:
     def blocks(self) -> tuple[Block, ...]:
         """Their functions stand one after the other."""
         shapes = _shapes(*self.family, self.time_step, self.spacing)
-        found, first = [], 0
+        result, first = [], 0
         for offsets, maps, powers in shapes:
             maps, powers = np.atleast_2d(maps), np.atleast_2d(powers)
             if self.scales is not None:
@@ -183,8 +183,8 @@ class StencilBasis:
             first += len(maps)
             weights = self.length_scale ** -powers.sum(axis=1).astype(float)
             weights /= np.sqrt(factorial(powers).prod(axis=1))
-            found.append(Block(np.array(offsets), maps, powers, weights))
-        return tuple(found)
+            result.append(Block(np.array(offsets), maps, powers, weights))
+        return tuple(result)
 
     def scaled_by(self, u: np.ndarray) -> "StencilBasis":
         """The same with root mean squares of snapshots u (trajectory, time, node)."""
@@ -224,12 +224,12 @@ class StencilBasis:
 
         def of(block: Block) -> np.ndarray:
             monomials = block.monomials(block.at(layers))
-            found = np.zeros((2, *layers[..., 0, :].shape, len(block.powers)))
+            result = np.zeros((2, *layers[..., 0, :].shape, len(block.powers)))
             for (layer, r), slope in zip(block.offsets, block.slopes, strict=True):
-                found[layer] += np.roll(monomials @ slope, r, axis=-2)
+                result[layer] += np.roll(monomials @ slope, r, axis=-2)
             if block.one_layer:
-                return np.stack([found[0][:, 1:]] * 2) / 2
-            return np.stack([found[0][:, 1:], found[1][:, :-1]])
+                return np.stack([result[0][:, 1:]] * 2) / 2
+            return np.stack([result[0][:, 1:], result[1][:, :-1]])
 
         return self._each(of)
 
@@ -255,13 +255,13 @@ class StencilBasis:
         def of(block: Block) -> np.ndarray:
             x = base[:, None] * block.coordinates.sum(axis=1)
             monomials = block.monomials(x)
-            found = np.zeros((2, base.size, theta.size, len(block.powers)))
+            result = np.zeros((2, base.size, theta.size, len(block.powers)))
             for (layer, r), bends in zip(block.offsets, block.bends, strict=True):
                 for (other, s), bend in zip(block.offsets, bends, strict=True):
                     if other >= layer:
                         wave = np.cos((s - r) * theta)[:, None]
-                        found[other - layer] += (monomials @ bend)[:, None] * wave
-            return found
+                        result[other - layer] += (monomials @ bend)[:, None] * wave
+            return result
 
         return self._each(of)
 

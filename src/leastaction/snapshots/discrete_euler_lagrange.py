@@ -77,8 +77,8 @@ def assemble(
     else:
         conditions = mass_conditions(basis, positions, h, rule)
     made = equations_dataset(basis, rows, conditions, observations, rule, shadow=1)
-    given = recipe.get("length_scale") is not None
-    return made.assign_attrs(length_scale_given=int(given))
+    fixed_scale = recipe.get("length_scale") is not None
+    return made.assign_attrs(length_scale_given=int(fixed_scale))
 
 
 def most_probable_basis(
@@ -112,9 +112,9 @@ def most_probable_basis(
         features = weight_space(positions, time_step, degree, scale, cyclic)
         rows = discrete_euler_lagrange(features, shown, time_step, rule, whiten=True)
         conditions = mass_conditions(features, shown, time_step, rule)
-        found = constrained(rows.reshape(-1, features.size), *conditions)
-        damping, height = found.most_probable()
-        return height, found.row_error(damping)
+        result = constrained(rows.reshape(-1, features.size), *conditions)
+        damping, height = result.most_probable()
+        return height, result.row_error(damping)
 
     length_scale = highest(lambda scale: fit(scale, few, low)[0], FIRST_LENGTH_SCALE)
     height, error = fit(length_scale, positions, degree)
@@ -134,10 +134,10 @@ def highest(
     best, height = start, evidence(start) if height is None else height
     for factor in (FACTOR_OF_LENGTH_SCALES, 1 / FACTOR_OF_LENGTH_SCALES):
         while SHORTEST_LENGTH_SCALE < best * factor < LONGEST_LENGTH_SCALE:
-            found = evidence(best * factor)
-            if found <= height:
+            result = evidence(best * factor)
+            if result <= height:
                 break
-            best, height = best * factor, found
+            best, height = best * factor, result
         if best != start:
             break
     return best

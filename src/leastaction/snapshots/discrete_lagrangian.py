@@ -155,8 +155,8 @@ def mean_discrete_mass(
     basis: Basis, first: np.ndarray, second: np.ndarray, time_step: float, rule: str
 ) -> np.ndarray:
     """Mean of −h tr(∇₁∇₂L_d)/dof over pairs, a row of shape (function,)."""
-    given, n = (basis, first, second, time_step, rule), basis.dof
-    return sum(_mean_mass(*given, i, i) for i in range(n)) / n
+    arguments, n = (basis, first, second, time_step, rule), basis.dof
+    return sum(_mean_mass(*arguments, i, i) for i in range(n)) / n
 
 
 def _mean_mass(
@@ -204,12 +204,12 @@ def massive(
     A mode that moves freely has an exact Lagrangian of its own, in which the others
     have no mass. None if L has a mass in every direction.
     """
-    n, given = basis.dof, (*pairs(positions), time_step, rule)
+    n, arguments = basis.dof, (*pairs(positions), time_step, rule)
     if n == 1:
         return None
     mass = np.empty((n, n, basis.size))
     for i, j in combinations_with_replacement(range(n), 2):
-        mass[i, j] = mass[j, i] = _mean_mass(basis, *given, i, j)
+        mass[i, j] = mass[j, i] = _mean_mass(basis, *arguments, i, j)
     values, vectors = np.linalg.eigh(mass @ coefficients)
     if values[0] > LEAST_MASS * values[-1]:
         return None

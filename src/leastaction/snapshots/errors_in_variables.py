@@ -68,18 +68,18 @@ def row_jacobian(
     order of :func:`~.discrete_lagrangian.discrete_euler_lagrange`.
     """
     (count, times, n), eye = positions.shape, np.eye(positions.shape[-1])
-    whole = np.zeros((count * (times - 1), 2 * n, 2 * n))
+    matrix = np.zeros((count * (times - 1), 2 * n, 2 * n))
     for weight, theta, states in quadrature(*pairs(positions), time_step, rule):
         hessian = np.empty((2 * n, 2 * n, len(states)))
         for i, j in combinations_with_replacement(range(2 * n), 2):
-            found = basis.partial(states, i, j) @ coefficients
-            hessian[i, j] = hessian[j, i] = found
+            result = basis.partial(states, i, j) @ coefficients
+            hessian[i, j] = hessian[j, i] = result
         # (q, q̇) of a point by the two positions.
         ends = np.block([[(1 - theta) * eye, theta * eye], [-eye, eye]])
         ends[n:] /= time_step
         hessian = np.moveaxis(hessian, -1, 0)
-        whole += weight * (ends.T @ hessian @ ends)
-    parts = whole.reshape(count, times - 1, 2, n, 2, n)
+        matrix += weight * (ends.T @ hessian @ ends)
+    parts = matrix.reshape(count, times - 1, 2, n, 2, n)
     jacobian = np.zeros((count, times - 2, n, times, n))
     for k in range(times - 2):
         before, after = parts[:, k, 1], parts[:, k + 1, 0]
@@ -106,27 +106,34 @@ class Linearisation:
         rule: str,
     ):
         self.measured, self.adjusted = measured, adjusted
-        self.given = time_step, rule
-        self._jacobian = row_jacobian(basis, coefficients, adjusted, *self.given)
+        self.step_and_rule = time_step, rule
+        self._jacobian = row_jacobian(
+            basis, coefficients, adjusted, *self.step_and_rule
+        )
         self._square = self._jacobian @ np.swapaxes(self._jacobian, 1, 2)
         moved = (measured - adjusted).reshape(len(measured), -1, 1)
         self._target = self._jacobian @ moved
 
     def rows(self, basis: Basis, sums: np.ndarray) -> np.ndarray:
         """[A(q̂) N, J (q − q̂)] with independent errors, shape (equation, sum + 1)."""
-        rows = discrete_euler_lagrange(basis, self.adjusted, *self.given)
+        rows = discrete_euler_lagrange(basis, self.adjusted, *self.step_and_rule)
         rows = rows.reshape(len(self.adjusted), -1, basis.size) @ sums
         lower = np.linalg.cholesky(self._square)
-        whole = np.concatenate([rows, self._target], axis=-1)
-        return np.linalg.solve(lower, whole).reshape(-1, whole.shape[-1])
+        matrix = np.concatenate([rows, self._target], axis=-1)
+        return np.linalg.solve(lower, matrix).reshape(-1, matrix.shape[-1])
 
     def moved(self, basis: Basis, coefficients: np.ndarray) -> "Linearisation":
         """The linearisation about the positions nearest to the snapshots that fit L."""
-        rows = discrete_euler_lagrange(basis, self.adjusted, *self.given) @ coefficients
+        rows = (
+            discrete_euler_lagrange(basis, self.adjusted, *self.step_and_rule)
+            @ coefficients
+        )
         rows = rows.reshape(*self._target.shape) + self._target
         pulled = np.swapaxes(self._jacobian, 1, 2) @ np.linalg.solve(self._square, rows)
         adjusted = self.measured - pulled.reshape(self.measured.shape)
-        return Linearisation(basis, coefficients, self.measured, adjusted, *self.given)
+        return Linearisation(
+            basis, coefficients, self.measured, adjusted, *self.step_and_rule
+        )
 
     def is_near(self) -> bool:
         """Whether no position was adjusted by more than the positions spread."""
@@ -173,17 +180,17 @@ class Fit:
 def learned(line: Linearisation, basis: Basis, sums: np.ndarray | None = None) -> Fit:
     """The most probable L = Σ b_i φ_i, b = N z, of linearised equations."""
     sums = np.eye(basis.size) if sums is None else sums
-    conditions, values = mass_conditions(basis, line.adjusted, *line.given)
+    conditions, values = mass_conditions(basis, line.adjusted, *line.step_and_rule)
     # The last coefficient, that of J (q − q̂), is 1.
-    whole = np.zeros((len(conditions) + 1, sums.shape[1] + 1))
-    whole[:-1, :-1], whole[-1, -1] = conditions @ sums, 1.0
+    matrix = np.zeros((len(conditions) + 1, sums.shape[1] + 1))
+    matrix[:-1, :-1], matrix[-1, -1] = conditions @ sums, 1.0
 
     def mass(z: np.ndarray) -> np.ndarray | None:
-        row = massive(basis, sums @ z[:-1], line.adjusted, *line.given)
+        row = massive(basis, sums @ z[:-1], line.adjusted, *line.step_and_rule)
         return None if row is None else np.append(row @ sums, 0.0)
 
     rows = line.rows(basis, sums)
-    system, damping, _ = probable(rows, (whole, np.append(values, 1.0)), mass)
+    system, damping, _ = probable(rows, (matrix, np.append(values, 1.0)), mass)
     return Fit(basis, sums, system, damping)
 
 
@@ -198,7 +205,7 @@ def rescaled(line: Linearisation, fit: Fit) -> Fit:
     fits: dict[float, Fit] = {}
 
     def evidence(scale: float) -> float:
-        other = weight_space(line.measured, line.given[0], basis.degree, scale)
+        other = weight_space(line.measured, line.step_and_rule[0], basis.degree, scale)
         fits[scale] = learned(line, other)
         return fits[scale].log_evidence
 
@@ -235,8 +242,8 @@ def orthogonal_distance_regression(
             "noise of snapshots is taken out with Taylor features of all coordinates; "
             "leave out assemble.basis.kind and assemble.basis.cyclic"
         )
-    given = about["time_step"], about["rule"]
-    line = Linearisation(basis, b, positions, positions, *given)
+    rule = about["time_step"], about["rule"]
+    line = Linearisation(basis, b, positions, positions, *rule)
     moved = line.moved(basis, b)
     line = moved if moved.is_near() else line
     fit = learned(line, basis)

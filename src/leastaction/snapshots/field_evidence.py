@@ -59,7 +59,7 @@ CHOICES = {
 FIRST = {"width": 2, "degree": 4, "length_scale": 3.0, "misfit": 0.1, "even": True}
 SIZES = ("width", "degree", "length_scale", "even")
 # Attributes of the snapshots that go along with a model.
-KEPT = ("field", "domain_length", "domain_nodes")
+ATTRIBUTES = ("field", "domain_length", "domain_nodes")
 # Shares of the snapshots below the uniform fields about which errors are propagated.
 QUANTILES = np.linspace(0.05, 0.95, 10)
 # Rounds of generalised least squares, of the width of a profile, and of a damping.
@@ -92,10 +92,10 @@ def identify(
     A ValueError tells that it is not on a periodic line, or of too few snapshots.
     """
     u, (dt, dx) = positions_of(observations), grid_of(observations)
-    given = {k: v for k, v in settings.items() if k != "method" and v is not None}
+    sizes = {k: v for k, v in settings.items() if k != "method" and v is not None}
     mirror = int(observations.attrs.get("mirror", 0))
-    given |= {"even": True} if mirror < 0 else {}
-    snapshots, choice, found = damped(Snapshots(u, dt, dx, mirror=mirror), given)
+    sizes |= {"even": True} if mirror < 0 else {}
+    snapshots, choice, result = damped(Snapshots(u, dt, dx, mirror=mirror), sizes)
     fit, basis = choice.fit, choice.fit.basis
     # As much room in every case.
     wide = {k: max(*CHOICES[k], getattr(basis, k)) for k in ("width", "degree")}
@@ -114,36 +114,36 @@ def identify(
         "excess": snapshots.waves.excess(DiscreteDensity(basis, fit.coefficients)),
         "distance": choice.distance,
         "decay": snapshots.decay,
-        **asdict(found),
+        **asdict(result),
     }
     return CONTRACTS["learned_field"].dataset(
         values,
         coords={"replicate": observations["replicate"].values},
-        attrs={k: observations.attrs[k] for k in KEPT}
+        attrs={k: observations.attrs[k] for k in ATTRIBUTES}
         | {"time_step": dt, "stencils": list(STENCILS)},
     )
 
 
 def damped(
-    snapshots: "Snapshots", given: Mapping
+    snapshots: "Snapshots", sizes: Mapping
 ) -> tuple["Snapshots", "Choice", "Measured"]:
     """The most probable density, and the damping of the field if there is any.
 
     Without one the density is conservative, and what is measured of γ bounds it.
     """
-    choice = snapshots.most_probable(given)
+    choice = snapshots.most_probable(sizes)
     loss = snapshots.loss(choice.fit)
-    found = measured(snapshots, choice, loss, np.random.default_rng(SEED))
-    if not found.damping**2 > np.log(snapshots.count) * found.damping_std**2:
-        return snapshots, choice, found
+    result = measured(snapshots, choice, loss, np.random.default_rng(SEED))
+    if not result.damping**2 > np.log(snapshots.count) * result.damping_std**2:
+        return snapshots, choice, result
     for _ in range(ROUNDS):
         snapshots, before = snapshots.with_damping(loss.rate), loss
-        choice = snapshots.most_probable(given)
+        choice = snapshots.most_probable(sizes)
         loss = snapshots.loss(choice.fit)
         if abs(loss.rate - before.rate) < MOVED * loss.std:
             break
-    found = measured(snapshots, choice, loss, np.random.default_rng(SEED))
-    return snapshots, choice, found
+    result = measured(snapshots, choice, loss, np.random.default_rng(SEED))
+    return snapshots, choice, result
 
 
 def measured(
@@ -164,9 +164,9 @@ def measured(
     def speed(basis: StencilBasis, coefficients: np.ndarray) -> float:
         return DiscreteDensity(basis, coefficients).speed_squared(theta)
 
-    def both(there: Snapshots, of: Fit) -> list[float]:
-        again = there._fit(of.basis, of.misfit)
-        return [there.near(loss, of), speed(of.basis, again.coefficients)]
+    def both(of_snapshots: Snapshots, of: Fit) -> list[float]:
+        again = of_snapshots._fit(of.basis, of.misfit)
+        return [of_snapshots.near(loss, of), speed(of.basis, again.coefficients)]
 
     values = np.array([loss.rate, speed(fit.basis, fit.coefficients)])
     moved = fit.coefficients + fit.system.factor(fit.damping)
@@ -204,10 +204,10 @@ def mirrored(u: np.ndarray, mirror: int) -> np.ndarray:
     >>> mirrored(np.array([0.0, 1.0, 2.0, 0.0]), -1)
     array([ 0.,  1.,  2.,  0., -2., -1.])
     """
-    whole = np.concatenate([u, mirror * u[..., -2:0:-1]], axis=-1)
+    closed = np.concatenate([u, mirror * u[..., -2:0:-1]], axis=-1)
     if mirror < 0:
-        whole[..., [0, u.shape[-1] - 1]] = 0.0
-    return whole
+        closed[..., [0, u.shape[-1] - 1]] = 0.0
+    return closed
 
 
 def _padded(values: np.ndarray, size: int, filling: float) -> np.ndarray:
@@ -304,9 +304,9 @@ class Snapshots:
     def with_damping(self, rate: float) -> "Snapshots":
         """The same snapshots, of a field with this γ, 1/s."""
         decay = float(np.exp(-rate * self.steps["time_step"]))
-        found = Snapshots(self.u, **self.steps, decay=decay, mirror=self.mirror)
-        found._rows = self._rows
-        return found
+        result = Snapshots(self.u, **self.steps, decay=decay, mirror=self.mirror)
+        result._rows = self._rows
+        return result
 
     def loss(self, fit: Fit) -> Loss:
         """γ of the highest density with the basis and the λ of a fit."""
@@ -318,8 +318,8 @@ class Snapshots:
 
         from scipy.optimize import minimize_scalar  # slow to import
 
-        found = minimize_scalar(lambda rate: -density(rate), (0.0, 1 / span))
-        rate, top = float(found.x), -float(found.fun)
+        result = minimize_scalar(lambda rate: -density(rate), (0.0, 1 / span))
+        rate, top = float(result.x), -float(result.fun)
         width = 1 / (span * np.sqrt(steps))
         for _ in range(ROUNDS):
             sides = density(rate - width) + density(rate + width)
@@ -335,10 +335,10 @@ class Snapshots:
         if self.mirror:
             noise = mirrored(noise[..., : self.u.shape[-1] // 2 + 1], self.mirror)
         u = self.u + noise
-        found = Snapshots(u, **self.steps, decay=self.decay, mirror=self.mirror)
+        result = Snapshots(u, **self.steps, decay=self.decay, mirror=self.mirror)
         unit = replace(fit.basis, length_scale=1.0)
-        found._rows[unit.family] = _rows(unit, u)
-        return found
+        result._rows[unit.family] = _rows(unit, u)
+        return result
 
     def near(self, loss: Loss, fit: Fit) -> float:
         """γ of the highest density with the basis of a fit: top of a parabola."""
@@ -400,8 +400,8 @@ class Snapshots:
         """
         key = misfit, stencil, *sizes
         if key not in self._fits:
-            given = dict(zip(SIZES, sizes, strict=False))
-            basis = StencilBasis(stencil, **given, **self.steps)
+            sizes_by_name = dict(zip(SIZES, sizes, strict=False))
+            basis = StencilBasis(stencil, **sizes_by_name, **self.steps)
             enough = ROWS_PER_FUNCTION * basis.size <= self.count
             fits = 2 * basis.width < self.u.shape[-1]
             self._fits[key] = self._fit(basis, misfit) if enough and fits else None
@@ -433,7 +433,7 @@ class Snapshots:
     ) -> tuple[np.ndarray, float]:
         """Real rows over the root of their covariance, and the log determinant."""
         trajectories, times, _, functions = waves.shape
-        found, volume, g = [], 0.0, self.decay
+        result, volume, g = [], 0.0, self.decay
         turned = -1j * waves if self.mirror < 0 else waves
         for at, (j0, j1) in enumerate(np.moveaxis(symbol, 2, 0)):
             wave, parts = turned[:, :, at], self._parts[at]
@@ -449,18 +449,18 @@ class Snapshots:
                 wave = np.einsum("kl,tlf->tkf", inverse, wave, optimize=True)
                 volume -= parts * trajectories * np.log(np.diag(root)).sum()
             both = [wave.real, wave.imag][:parts]
-            found += [np.sqrt(parts) * part.reshape(-1, functions) for part in both]
-        return np.concatenate(found), volume
+            result += [np.sqrt(parts) * part.reshape(-1, functions) for part in both]
+        return np.concatenate(result), volume
 
-    def most_probable(self, given: Mapping) -> "Choice":
+    def most_probable(self, sizes: Mapping) -> "Choice":
         """Fit of the highest density among those that have a stable Lagrangian.
 
         Uphill from the middle for every stencil, then downhill through what was tried:
-        a fit that is moved by y to be stable loses |y|²/2. `given` are choices that are
+        a fit that is moved by y to be stable loses |y|²/2. `sizes` are choices that are
         made already. A ValueError tells of too few snapshots for the smallest stencil.
         """
-        steps = {k: (given[k],) if k in given else v for k, v in CHOICES.items()}
-        stencils = (given["stencil"],) if "stencil" in given else STENCILS
+        steps = {k: (sizes[k],) if k in sizes else v for k, v in CHOICES.items()}
+        stencils = (sizes["stencil"],) if "stencil" in sizes else STENCILS
         for stencil in stencils:
             self._uphill(stencil, steps)
         tried = [fit for fit in self._fits.values() if fit and self._determines(fit)]

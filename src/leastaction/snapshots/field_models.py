@@ -22,7 +22,7 @@ from leastaction.core.sparse_regression import stlsq
 from leastaction.snapshots.contracts import CONTRACTS
 from leastaction.snapshots.discrete_density import DiscreteDensity, StencilBasis
 from leastaction.snapshots.discrete_lagrangian import positions_of
-from leastaction.snapshots.field_evidence import KEPT, LONGEST, grid_of
+from leastaction.snapshots.field_evidence import ATTRIBUTES, LONGEST, grid_of
 
 # Of Newton's method: steps, and the last one over the largest value.
 ITERATIONS, TOLERANCE = 12, 1e-12
@@ -124,10 +124,10 @@ class LearnedField:
             dataset["coordinate_scale"].values[0],
         )
         density = DiscreteDensity(basis, dataset["coefficient"].values[0, : basis.size])
-        kept = {name: value[name] for name in DIAGNOSTICS}
-        kept["waves"] = int(value["waves"])
-        kept["longest"] = tuple(int(value[name]) for name in LONGEST)
-        return cls(density, nodes, str(about["field"]), **kept)
+        numbers = {name: value[name] for name in DIAGNOSTICS}
+        numbers["waves"] = int(value["waves"])
+        numbers["longest"] = tuple(int(value[name]) for name in LONGEST)
+        return cls(density, nodes, str(about["field"]), **numbers)
 
     @property
     def stable(self) -> bool:
@@ -152,15 +152,15 @@ class LearnedField:
         path = np.full((len(first), steps + 1, self.nodes), np.nan)
         path[:, 0], path[:, 1] = first @ self._held, second @ self._held
         largest = ESCAPED * np.abs(path[:, :2]).max()
-        there = np.arange(len(path))
+        active = np.arange(len(path))
         with np.errstate(all="ignore"):
             for n in range(1, steps):
-                found = self._step(path[there, n - 1], path[there, n])
-                good = np.abs(found).max(axis=1) < largest
-                there = there[good]
-                if not there.size:
+                result = self._step(path[active, n - 1], path[active, n])
+                good = np.abs(result).max(axis=1) < largest
+                active = active[good]
+                if not active.size:
                     break
-                path[there, n + 1] = found[good]
+                path[active, n + 1] = result[good]
         return path
 
     @cached_property
@@ -323,14 +323,14 @@ def field_regression(
     terms = [parse(text, [s.name for s in jet]) for text in settings["terms"]]
     columns = sp.lambdify(jet, terms, "numpy")(now, rate, *slopes)
     theta = [np.broadcast_to(column, now.shape).ravel() for column in columns]
-    found = stlsq(np.stack(theta, 1), acceleration.ravel(), settings["threshold"])
+    result = stlsq(np.stack(theta, 1), acceleration.ravel(), settings["threshold"])
     return CONTRACTS["field_law"].dataset(
-        {"coefficient": found},
+        {"coefficient": result},
         coords={
             "replicate": observations["replicate"].values,
             "term": [str(term) for term in settings["terms"]],
         },
-        attrs={k: observations.attrs[k] for k in KEPT} | {"time_step": dt},
+        attrs={k: observations.attrs[k] for k in ATTRIBUTES} | {"time_step": dt},
     )
 
 

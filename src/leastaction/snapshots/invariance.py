@@ -70,10 +70,10 @@ def identify(
     """
     rows, fit, line = learned_from(equations, observations, library)
     n, fits = fit.basis.dof, SymmetricFits(fit, line)
-    found = find(fits, settings["resolution"])
+    result = find(fits, settings["resolution"])
     degree = fit.basis.degree + DEGREES_MORE * settings["impose"]
     features = replace(fit.basis, degree=degree)
-    decided = [one for one in found if one.verdict == "found"]
+    decided = [one for one in result if one.verdict == "found"]
     odds = dict.fromkeys(PARITIES, np.nan)
     if settings["impose"] and decided:
         fit, odds = fits.imposed(decided, features)
@@ -82,7 +82,7 @@ def identify(
     b, factor = (
         _embedded(fit.basis, features, c) for c in (fit.coefficients, fit.factor)
     )
-    values = _values(found, n) | {f"{k}_log_odds": v for k, v in odds.items()}
+    values = _values(result, n) | {f"{k}_log_odds": v for k, v in odds.items()}
     # In every case, so that cases can be put together.
     values |= {"frame": np.zeros((n, n)), "fixed_point": np.zeros(n)}
     return lagrangian_dataset(
@@ -101,15 +101,15 @@ def _embedded(basis: WeightSpace, wide: WeightSpace, b: np.ndarray) -> np.ndarra
     """Coefficients (..., function) among features of more degrees, and more inputs."""
     powers = multi_indices(len(wide.inputs), wide.degree, True)
     unseen = powers[:, len(basis.inputs) :].any(axis=1)
-    whole = np.zeros((*b.shape[:-1], wide.size))
-    whole[..., ~unseen & (powers.sum(axis=1) <= basis.degree)] = b
-    return whole
+    result = np.zeros((*b.shape[:-1], wide.size))
+    result[..., ~unseen & (powers.sum(axis=1) <= basis.degree)] = b
+    return result
 
 
-def _values(found: Sequence[Symmetry], dof: int) -> dict[str, np.ndarray]:
+def _values(symmetries: Sequence[Symmetry], dof: int) -> dict[str, np.ndarray]:
     """Variables of the contract, what was found first; NaN where there are fewer."""
     room = most_symmetries(dof)
-    best = sorted(found, key=lambda one: one.verdict != "found")[:room]
+    best = sorted(symmetries, key=lambda one: one.verdict != "found")[:room]
     values = {
         "symmetry_offset": np.full((room, dof), np.nan),
         "symmetry_matrix": np.full((room, dof, dof), np.nan),
@@ -128,16 +128,16 @@ def find(fits: SymmetricFits, resolution: float) -> list[Symmetry]:
     """Affine symmetries of a learned L, decided on all pairs of adjusted snapshots."""
     problem = invariance(fits.free, fits.line)
     readings = problem.readings(resolution)
-    found = settled(readings[1:] or readings, fits)
-    if not any(one.verdict == "found" for one in found):
+    result = settled(readings[1:] or readings, fits)
+    if not any(one.verdict == "found" for one in result):
         # A basis need not hold the nearest itself.
-        found = settled([*readings, *problem.isometries(resolution)], fits)
-    return without_fits(found, fits)
+        result = settled([*readings, *problem.isometries(resolution)], fits)
+    return without_fits(result, fits)
 
 
 def invariance(fit: Fit, line: Linearisation) -> Invariance:
     """The eigenproblem of one L, on all pairs of adjusted snapshots."""
-    basis, positions, (h, rule) = fit.basis, line.adjusted, line.given
+    basis, positions, (h, rule) = fit.basis, line.adjusted, line.step_and_rule
     scale = positions.reshape(-1, basis.dof).std(axis=0)
     first, second = pairs(positions)
     change = sum(
@@ -157,18 +157,18 @@ def invariance(fit: Fit, line: Linearisation) -> Invariance:
     return Invariance(scale, change, total, size, *learned)
 
 
-def without_fits(found: Sequence[Symmetry], fits: SymmetricFits) -> list[Symmetry]:
+def without_fits(symmetries: Sequence[Symmetry], fits: SymmetricFits) -> list[Symmetry]:
     """Symmetries with which no L could be learned: excluded by a bound, or undecided.
 
     Nothing denies them but their violation: that of L with the symmetries that odds
     have decided for, which is known better.
     """
-    kept = [one for one in found if one.log_odds > DECISIVE]
-    left = [one for one in found if np.isneginf(one.log_odds)]
-    if kept and left:
-        best = fits.most_probable(kept, fits.wide)
+    decided = [one for one in symmetries if one.log_odds > DECISIVE]
+    left = [one for one in symmetries if np.isneginf(one.log_odds)]
+    if decided and left:
+        best = fits.most_probable(decided, fits.wide)
         left = [invariance(best, fits.line).measured(one) for one in left]
-    others = [one for one in found if not np.isneginf(one.log_odds)]
+    others = [one for one in symmetries if not np.isneginf(one.log_odds)]
     return others + [replace(one, log_odds=np.nan, decided=False) for one in left]
 
 
@@ -179,14 +179,14 @@ def settled(
     passed = [some for some in readings if simplest(some).verdict != "not found"]
     alone = (likely(some, fits) for some in passed)
     each = {one.entries: one for one in alone}.values()
-    kept, height, judged = [], 0.0, []
+    accepted, height, judged = [], 0.0, []
     for one in sorted(each, key=_order):
-        if kept and one.log_odds > DECISIVE:
-            value = fits.odds([*kept, one], height)
+        if accepted and one.log_odds > DECISIVE:
+            value = fits.odds([*accepted, one], height)
             one = replace(one, log_odds=value)
         judged.append(one)
         if one.log_odds > DECISIVE:
-            kept, height = [*kept, one], height + one.log_odds
+            accepted, height = [*accepted, one], height + one.log_odds
     return judged or [simplest(some) for some in readings]
 
 

@@ -42,8 +42,8 @@ def adapted(basis: WeightSpace, symmetries: Sequence[Symmetry]) -> WeightSpace |
     still = [one.offset for one in symmetries if not one.matrix.any()]
     roots = []
     for part, blind in ((slice(0, n), still), (slice(n, 2 * n), ())):
-        given = basis.inputs[:, part]
-        root = _invariant_root(given.T @ given, matrices, blind)
+        metric_inputs = basis.inputs[:, part]
+        root = _invariant_root(metric_inputs.T @ metric_inputs, matrices, blind)
         if root is None:
             return None
         roots.append(root)
@@ -53,8 +53,8 @@ def adapted(basis: WeightSpace, symmetries: Sequence[Symmetry]) -> WeightSpace |
         centre[:n] -= step[0]
         centre[n:] = 0.0
     inputs = scipy.linalg.block_diag(*roots)
-    found = replace(basis, inputs=inputs, centre=centre)
-    return None if moves_centre(found, symmetries) else found
+    result = replace(basis, inputs=inputs, centre=centre)
+    return None if moves_centre(result, symmetries) else result
 
 
 def moves_centre(basis: WeightSpace, symmetries: Sequence[Symmetry]) -> bool:
@@ -79,8 +79,8 @@ def _invariant_root(metric: np.ndarray, matrices, blind) -> np.ndarray | None:
     if not values[0] > FLATTEST_METRIC * values[-1]:
         return None
     for direction in blind:
-        seen = metric @ direction
-        metric = metric - np.outer(seen, seen) / (direction @ seen)
+        visible = metric @ direction
+        metric = metric - np.outer(visible, visible) / (direction @ visible)
     values, vectors = np.linalg.eigh(metric)
     return (np.sqrt(np.abs(values))[:, None] * vectors.T)[len(blind) :]
 
@@ -114,10 +114,12 @@ def derivative_along(basis: WeightSpace, symmetry: Symmetry) -> sparse.csr_array
     keys = powers @ places  # sorted, as multi-indices are
     lower = []
     for power, place in zip(powers.T, places, strict=True):
-        kept = np.flatnonzero(power)
-        below = np.searchsorted(keys, keys[kept] - place)
+        powers_left = np.flatnonzero(power)
+        below = np.searchsorted(keys, keys[powers_left] - place)
         shape = (basis.size, basis.size)
-        lower.append(sparse.csr_array((np.sqrt(power[kept]), (below, kept)), shape))
+        lower.append(
+            sparse.csr_array((np.sqrt(power[powers_left]), (below, powers_left)), shape)
+        )
     _, matrix = _in_inputs(basis, symmetry)
     along = sparse.csr_array((basis.size, basis.size))
     for i, one in enumerate(lower):
@@ -148,8 +150,8 @@ def even(
     centre[axes] = 0.0
     powers = multi_indices(len(basis.inputs), basis.degree, True)
     odd = powers[:, basis.inputs[:, axes].any(axis=1)].sum(axis=1) % 2 == 1
-    kept = np.abs(sums[odd]).max(axis=0, initial=0.0) < ROUND_OFF
-    return replace(basis, centre=centre), sums[:, kept]
+    even_sums = np.abs(sums[odd]).max(axis=0, initial=0.0) < ROUND_OFF
+    return replace(basis, centre=centre), sums[:, even_sums]
 
 
 def null_space(matrix: sparse.csr_array) -> np.ndarray:

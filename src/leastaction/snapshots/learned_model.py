@@ -85,8 +85,10 @@ class LearnedLagrangian:
         F is the polynomial whose differences are closest to the change of L_d along ξ.
         """
         first, second = positions[:-1], positions[1:]
-        given = self.basis, first, second, self.time_step, self.rule
-        before, after = ((p @ self.coefficients).T for p in discrete_momenta(*given))
+        arguments = self.basis, first, second, self.time_step, self.rule
+        before, after = (
+            (p @ self.coefficients).T for p in discrete_momenta(*arguments)
+        )
         ends = (symmetry.field(second) * after).sum(axis=1)
         change = ends - (symmetry.field(first) * before).sum(axis=1)
         scale = positions.std(axis=0)
@@ -106,10 +108,12 @@ class LearnedLagrangian:
     ) -> np.ndarray:
         """Partial derivatives of L^[k], k = `order`, shape (index, sample)."""
         needed = backward.needed_order(order, derivatives)
-        given = self.basis.derivatives(states, self.coefficients, needed)
+        derivatives_of_l = self.basis.derivatives(states, self.coefficients, needed)
         velocity, h = states[:, self.basis.dof :], self.time_step
-        found = backward.modified_lagrangian(given, velocity, h, order, self.rule)
-        return found[: backward.monomials(states.shape[1], derivatives)]
+        result = backward.modified_lagrangian(
+            derivatives_of_l, velocity, h, order, self.rule
+        )
+        return result[: backward.monomials(states.shape[1], derivatives)]
 
     def hamiltonian_derivatives(
         self, states: np.ndarray, order: int, derivatives: int = 0
@@ -136,8 +140,8 @@ class LearnedLagrangian:
 
     def mass(self, state: np.ndarray, order: int) -> np.ndarray:
         """∂²L^[k]/∂q̇∂q̇ at a state, shape (dof, dof)."""
-        found = self.modified(np.asarray(state)[None], order, 2)
-        return backward.mass_matrices(found, self.basis.dof)[0]
+        result = self.modified(np.asarray(state)[None], order, 2)
+        return backward.mass_matrices(result, self.basis.dof)[0]
 
     def velocity(
         self,
@@ -154,9 +158,9 @@ class LearnedLagrangian:
         before = np.inf
         for _ in range(ITERATIONS):
             states = np.concatenate([positions, velocity], axis=1)
-            found = self.modified(states, order, 2)
-            residual = momenta - backward.momentum(found, n)
-            mass = backward.mass_matrices(found, n)
+            result = self.modified(states, order, 2)
+            residual = momenta - backward.momentum(result, n)
+            mass = backward.mass_matrices(result, n)
             step = np.linalg.solve(mass, residual[..., None])[..., 0]
             velocity += step
             size = np.abs(step).max() / max(1.0, np.abs(velocity).max())
@@ -174,8 +178,8 @@ class LearnedLagrangian:
     @cached_property
     def integrator(self) -> VariationalIntegrator:
         """Compiled variational integrator of L."""
-        given = self.basis, self.coefficients, self.time_step, self.rule
-        return VariationalIntegrator(*given)
+        arguments = self.basis, self.coefficients, self.time_step, self.rule
+        return VariationalIntegrator(*arguments)
 
     def rollout(
         self, state, steps: int, order: int | None = None, every: int = 1, **options
@@ -229,12 +233,12 @@ class LearnedLagrangian:
         NaN where the rollout had failed, and where no velocities were found.
         """
         states = np.full((len(at), 2 * self.basis.dof), np.nan)
-        there = np.isfinite(run.positions[:, 0]) & np.isfinite(run.momenta[:, 0])
-        if there.sum() < 2:
+        done = np.isfinite(run.positions[:, 0]) & np.isfinite(run.momenta[:, 0])
+        if done.sum() < 2:
             return states
-        at_done = at[at < there.sum()]
+        at_done = at[at < done.sum()]
         positions, momenta = run.positions[at_done], run.momenta[at_done]
-        rough = np.gradient(run.positions[there], self.time_step, axis=0)[at_done]
+        rough = np.gradient(run.positions[done], self.time_step, axis=0)[at_done]
         try:
             if every > 1:
                 # Over many steps a difference quotient is no velocity.

@@ -54,25 +54,22 @@ A_VOLUME = Field(1.0, description="Value of the normalisation by corner momenta.
 SOME_CASES = absent("Cases of a sweep over noise that it does; all if absent.")
 
 
-class NoDerivatives(Differentiate):
+class NoDerivatives(Differentiate, method="none"):
     """Nothing is differentiated: for methods that take positions as they are."""
 
     run = ".contracts:nothing"
     reads = ("recordings",)
     makes = "nothing"
 
-    method: Literal["none"] = "none"
     cases: Cases | None = SOME_CASES
 
 
-class NoEquations(Assemble):
+class NoEquations(Assemble, method="none"):
     """Nothing is assembled: for methods that make their equations themselves."""
 
     run = ".contracts:nothing"
     reads = ("nothing",)
     makes = "nothing"
-
-    method: Literal["none"] = "none"
 
 
 class Taylor(Settings):
@@ -99,8 +96,8 @@ class Radial(Settings):
     length_scale: Positive = A_LENGTH_SCALE
 
 
-def _taylor_unless_named(given):
-    return {"kind": "taylor", **given} if isinstance(given, Mapping) else given
+def _taylor_unless_named(value):
+    return {"kind": "taylor", **value} if isinstance(value, Mapping) else value
 
 
 Basis = Annotated[
@@ -115,7 +112,6 @@ class DiscreteEulerLagrange(Assemble):
     reads = ("nothing",)
     makes = "shadow_equations"
 
-    method: Literal["discrete_euler_lagrange"] = "discrete_euler_lagrange"
     rule: Rule = A_RULE
     basis: Basis = Field(
         default_factory=Taylor, description="Functions whose sum is the Lagrangian."
@@ -138,7 +134,6 @@ class MinimumNorm(Identify):
     reads = ("shadow_equations",)
     makes = "learned_lagrangian"
 
-    method: Literal["minimum_norm"] = "minimum_norm"
     cut: Share | None = Field(
         None,
         description="Singular values below this part of the largest count as zero; "
@@ -160,7 +155,6 @@ class EvidenceMaximisation(ByEvidence):
 
     run = ".constrained_rows:evidence_maximisation"
 
-    method: Literal["evidence_maximisation"] = "evidence_maximisation"
     damping: or_word(Share, "evidence", "held_out") = Field(
         "evidence",
         description="evidence; held_out, the smallest error of one step on every "
@@ -173,15 +167,12 @@ class OrthogonalDistanceRegression(ByEvidence):
 
     run = ".errors_in_variables:identify"
 
-    method: Literal["orthogonal_distance_regression"] = "orthogonal_distance_regression"
-
 
 class NoetherSymmetries(ByEvidence):
     """Orthogonal distance regression, then affine symmetries: found, imposed on L."""
 
     run = ".invariance:identify"
 
-    method: Literal["noether_symmetries"] = "noether_symmetries"
     impose: Flag = Field(
         False,
         description="Whether L is learned again with the symmetries that were found, "
@@ -202,7 +193,6 @@ class DiscreteDensity(Identify):
     makes = "learned_field"
     returns_to_samples = True
 
-    method: Literal["discrete_density"] = "discrete_density"
     stencil: Literal["square", "edges"] | None = Field(
         None,
         description="square, the corners of a cell and differences of wider ones; "
@@ -235,7 +225,6 @@ class FieldRegression(Identify):
     makes = "field_law"
     returns_to_samples = True
 
-    method: Literal["field_regression"] = "field_regression"
     derivatives: Literal["finite_differences", "spectral"] = Field(
         "finite_differences",
         description="finite_differences, of order 2; spectral, in space, and "

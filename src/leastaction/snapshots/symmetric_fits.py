@@ -117,13 +117,13 @@ class SymmetricFits:
         L has those that the odds decide for.
         """
         features = self._features(symmetries, basis)
-        best, kept = self._likeliest(symmetries, features), ()
+        best, imposed_names = self._likeliest(symmetries, features), ()
         odds = dict.fromkeys(PARITIES, np.nan)
         for name in parities(features):
-            other = self._likeliest(symmetries, features, parity=(*kept, name))
+            other = self._likeliest(symmetries, features, parity=(*imposed_names, name))
             odds[name] = evidence(other) - evidence(best)
             if odds[name] > DECISIVE:
-                best, kept = other, (*kept, name)
+                best, imposed_names = other, (*imposed_names, name)
         return relinearised(self.line, best)[0], odds
 
     def _features(
@@ -131,7 +131,7 @@ class SymmetricFits:
     ) -> WeightSpace | None:
         """Features in terms of which symmetries are exact: turned about a far point."""
         if is_far(basis, symmetries):
-            states = pair_states(*pairs(self.line.measured), self.line.given[0])
+            states = pair_states(*pairs(self.line.measured), self.line.step_and_rule[0])
             turned = turned_features(basis, symmetries, states)
             if turned is not None:
                 return turned
@@ -184,7 +184,7 @@ def parities(features: WeightSpace) -> dict[str, slice]:
     A mirror through the fixed point of a rotation changes the tangential velocity.
     """
     n = features.dof
-    found = {"reversal": slice(n, 2 * n)}
+    result = {"reversal": slice(n, 2 * n)}
     if isinstance(features, TurnedFeatures):
-        found["mirror"] = slice(n + 1, n + 2)
-    return found
+        result["mirror"] = slice(n + 1, n + 2)
+    return result

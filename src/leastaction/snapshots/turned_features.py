@@ -184,12 +184,12 @@ def turned_features(
     plane = np.stack([first, matrix @ first / np.sqrt(square)], axis=1)
     frame = np.vstack([np.linalg.pinv(plane) @ onto, null_space(plane.T).T])
     fixed = -np.linalg.pinv(matrix) @ symmetries[0].offset
-    given = basis.degree, basis.length_scale
-    whole = TurnedFeatures(*given, np.eye(2 * n), np.zeros(2 * n), frame, fixed)
-    s = np.column_stack([jet.coefficients[0] for jet in whole.turned(states)])
+    arguments = basis.degree, basis.length_scale
+    features = TurnedFeatures(*arguments, np.eye(2 * n), np.zeros(2 * n), frame, fixed)
+    s = np.column_stack([jet.coefficients[0] for jet in features.turned(states)])
     inputs, centre = scaled_inputs(s, (1,), VELOCITY_RATIO)
     centre[n:] = 0.0
-    return replace(whole, inputs=inputs, centre=centre)
+    return replace(features, inputs=inputs, centre=centre)
 
 
 def _linear(row: np.ndarray, states: np.ndarray, order: int) -> Jet:

@@ -17,8 +17,8 @@ from leastaction.core.contracts import time_step
 from leastaction.core.settings import CHANNELS
 from leastaction.trajectories.gram import clear_of_switches
 from leastaction.trajectories.joint_spline import (
+    channel,
     demmler_reinsch,
-    kept,
     spline_bases,
     spline_of,
     states,
@@ -114,8 +114,8 @@ def smoothed(
         spreads.append(
             _cholesky([[variance @ (m * n).T for n in modes] for m in modes])
         )
-    whole = np.moveaxis(np.array(values), 0, -1)
-    return Smoothed(tuple(whole), np.moveaxis(np.array(spreads), 0, -1), used)
+    stacked = np.moveaxis(np.array(values), 0, -1)
+    return Smoothed(tuple(stacked), np.moveaxis(np.array(spreads), 0, -1), used)
 
 
 def _cholesky(covariance: list[list[np.ndarray]]) -> np.ndarray:
@@ -151,16 +151,16 @@ def corrected_moments(
         rows = _rows(equations, columns, replace(motion, states=states))
         return np.array([_grouped(part, groups) for part in rows])
 
-    found = moments(motion.states)
+    result = moments(motion.states)
     if motion.spread is None:
-        return tuple(found)
+        return tuple(result)
     dof = motion.states[0].shape[-1]
     points, mean = 3 * dof, 0.0
     for a, direction, sign in product(range(dof), range(3), (1, -1)):
         moved = np.array(motion.states)
         moved[..., a] += sign * points**0.5 * motion.spread[:, direction, ..., a]
         mean = mean + moments(moved) / (2 * points)
-    return tuple(2 * found - mean)
+    return tuple(2 * result - mean)
 
 
 def _rows(equations, columns, motion):
@@ -198,8 +198,8 @@ def null_vectors(
     length = np.sqrt(square)
     scale = np.outer(length, length)
     gram = gram / scale
-    whole = gram + inertia / scale + ridge * np.eye(len(length))
-    root, white = whitened(gram, whole)
+    metric = gram + inertia / scale + ridge * np.eye(len(length))
+    root, white = whitened(gram, metric)
     values, vectors = np.linalg.eigh(white)
     vectors = np.linalg.solve(np.swapaxes(root, 1, 2), vectors[:, :, :1])[..., 0]
     return values[:, 0], vectors / length
@@ -219,7 +219,7 @@ def fitting_states(
     motion = replace(smoothed(observations, rates, equations), force=force)
     if motion.spread is None or not set(CHANNELS) <= set(observations):
         return motion
-    recorded = tuple(kept(observations, rates, name) for name in CHANNELS)
+    recorded = tuple(channel(observations, rates, name) for name in CHANNELS)
     choices = motion, replace(motion, states=recorded, spread=None)
     residuals = []
     for choice in choices:
@@ -248,12 +248,12 @@ def refit(
     gram, inertia = corrected_moments(equations, columns, motion, groups)
     total, inertial = gram.sum(0), inertia.sum(0)
     try:
-        (excess,), (whole,) = null_vectors(total[None], inertial[None])
+        (excess,), (null,) = null_vectors(total[None], inertial[None])
         excesses, without = null_vectors(total - gram, inertial - inertia)
     except np.linalg.LinAlgError:
         return _uncorrected(equations, columns, motion, fixed)
     std = _jackknife(without / without[:, fixed, None])
-    return Refit(whole / whole[fixed], std, float(excess), excesses)
+    return Refit(null / null[fixed], std, float(excess), excesses)
 
 
 def _uncorrected(equations, columns, motion, fixed) -> Refit:

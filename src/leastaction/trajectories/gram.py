@@ -10,7 +10,7 @@ from leastaction.core.contracts import check
 from leastaction.core.library import Library
 from leastaction.core.settings import CHANNELS
 from leastaction.trajectories.contracts import CONTRACTS
-from leastaction.trajectories.joint_spline import kept, states
+from leastaction.trajectories.joint_spline import channel, states
 from leastaction.trajectories.library_equations import (
     LibraryEquations,
     gram_matrices,
@@ -48,7 +48,7 @@ def assemble(
     compiled, freedom = library_equations(terms), terms.joint_freedom
     motion = dict(zip(CHANNELS, states(observations, derivatives), strict=True))
     if "input" in observations:
-        motion["input"] = kept(observations, derivatives, "input")
+        motion["input"] = channel(observations, derivatives, "input")
     clear = clear_of_switches(compiled, motion["q"], motion["qdot"], derivatives)
     flat = {name: channel[clear] for name, channel in motion.items()}
     q, qdot, qddot, *driven = flat.values()
@@ -87,8 +87,8 @@ def gram_dataset(
     }
     words = {name: np.array(texts, dtype=object) for name, texts in words.items()}
     columns = [*terms.names, *(f"D: {name}" for name in terms.dissipation_names)]
-    found = CONTRACTS["gram"].dataset({**values, **words})
-    return derivatives.assign(found).assign_coords(
+    result = CONTRACTS["gram"].dataset({**values, **words})
+    return derivatives.assign(result).assign_coords(
         column=columns,
         column_other=columns,
         term=terms.names,
@@ -133,8 +133,8 @@ def clear_of_switches(
     return clear
 
 
-def evenly(count: int, wanted: int | str) -> np.ndarray:
-    """Positions of `wanted` evenly spaced samples out of `count`, or of ``"all"``."""
-    if wanted == "all" or wanted >= count:
+def evenly(count: int, number: int | str) -> np.ndarray:
+    """Positions of `number` evenly spaced samples out of `count`, or of ``"all"``."""
+    if number == "all" or number >= count:
         return np.arange(count)
-    return np.linspace(0, count - 1, wanted).round().astype(int)
+    return np.linspace(0, count - 1, number).round().astype(int)

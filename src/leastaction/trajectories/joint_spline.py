@@ -147,8 +147,8 @@ def joint_spline(
         trajectory; noise ratios of the fit, see :func:`demmler_reinsch`; samples per
         degree of freedom of each trajectory.
     """
-    samples, given = channels[0].shape[1], noise is not None
-    if not given:
+    samples, fixed_noise = channels[0].shape[1], noise is not None
+    if not fixed_noise:
         noise = np.array([_difference_noise(y) for y in channels])
     steps, tried = _steps(noise), []
     while True:
@@ -160,14 +160,14 @@ def joint_spline(
         rest = sum(w * ((y - free @ b.T) ** 2).sum(1) for w, y, b in each)
         count = samples * len(channels)
         penalty = _cross_validation(spectrum, rest, basis.penalty, count, inflation)
-        if not given:
+        if not fixed_noise:
             light = penalty / PENALTY_OVER_THAT_OF_NOISE
             noise = _residual_noise(channels, basis, spectrum, light, noise)
-        found = _steps(noise)
-        if found in tried or len(tried) == MOST_NOISE_ROUNDS:
+        result = _steps(noise)
+        if result in tried or len(tried) == MOST_NOISE_ROUNDS:
             shrink, coefficients = _shrunk(basis, spectrum, penalty)
             return coefficients, noise, penalty, steps, samples / shrink.sum(1)
-        steps = found
+        steps = result
 
 
 def _shrunk(basis, spectrum, penalty) -> tuple[np.ndarray, np.ndarray]:
@@ -188,8 +188,8 @@ def _residual_noise(channels, basis, spectrum, penalty, before) -> np.ndarray:
     squares = [((y - coefficients @ b.T) ** 2).sum() for y, b in pairs]
     size = channels[0].size
     left = size - spent
-    told = left > SHARE_THAT_TELLS_NOISE * size
-    return np.where(told, np.sqrt(squares / np.maximum(left, 1.0)), before)
+    determined = left > SHARE_THAT_TELLS_NOISE * size
+    return np.where(determined, np.sqrt(squares / np.maximum(left, 1.0)), before)
 
 
 def _difference_noise(series: np.ndarray) -> float:
@@ -285,9 +285,9 @@ def _rates(observations, values, channels, time) -> xr.Dataset:
 
 def _padded(values: np.ndarray, room: int) -> np.ndarray:
     """Values with NaN behind them, up to a length of the last axis."""
-    whole = np.full((*values.shape[:-1], room), np.nan)
-    whole[..., : values.shape[-1]] = values
-    return whole
+    result = np.full((*values.shape[:-1], room), np.nan)
+    result[..., : values.shape[-1]] = values
+    return result
 
 
 def spline_of(derivatives: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
@@ -337,7 +337,7 @@ def states(
     return tuple(np.swapaxes(each.reshape(shape), 1, 2) for each in values)
 
 
-def kept(observations: xr.Dataset, derivatives: xr.Dataset, name: str) -> np.ndarray:
+def channel(observations: xr.Dataset, derivatives: xr.Dataset, name: str) -> np.ndarray:
     """Recorded channel `name` at the samples that are kept, (trajectory, time, dof)."""
     time = observations["time"].values
     first = int(np.searchsorted(time, derivatives["time_kept"].values[0] - 1e-9))

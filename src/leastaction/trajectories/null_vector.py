@@ -22,7 +22,7 @@ from leastaction.trajectories.corrected_moments import (
     fitting_states,
     refit,
 )
-from leastaction.trajectories.joint_spline import kept
+from leastaction.trajectories.joint_spline import channel
 from leastaction.trajectories.library_equations import (
     LibraryEquations,
     library_equations,
@@ -85,7 +85,7 @@ def identify(
     columns = free_columns(equations)
     path, ratio, error = search(equations, compiled, columns, settings)
     size, jump = size_by_jump(path.errors, settings["halving"])
-    force = kept(observations, equations, "input") if ratio.kept else None
+    force = channel(observations, equations, "input") if ratio.mandatory else None
     support = path.supports[size]
     first = _chosen(support, columns)
     motion = fitting_states(compiled, first, observations, equations, force)
@@ -102,7 +102,7 @@ def identify(
     model, support = _grown(fitted, support, around, sizes, settings["halving"])
     near = rivals(path, ratio, error, support, settings["ranked"], settings["halving"])
     model, support, equals = _compared(fitted, model, support, near)
-    size = len(support) - len(ratio.kept)
+    size = len(support) - len(ratio.mandatory)
     _warn(model, size, jump)
     chosen = _chosen(support, columns)
     coefficients, std = np.zeros(compiled.count), np.full(compiled.count, np.nan)
@@ -181,8 +181,8 @@ def refuted(fitted: Callable, support: Sequence[int], rival: Sequence[int]) -> b
     coefficients of both together have not.
     """
     both = tuple(sorted({*support, *rival}))
-    own = [i for i, k in enumerate(both) if k not in support]
-    return bool(_certain(fitted(both, set(support) & set(rival)))[own].any())
+    places = [i for i, k in enumerate(both) if k not in support]
+    return bool(_certain(fitted(both, set(support) & set(rival)))[places].any())
 
 
 def _warn(model: Refit, size: int, jump: float) -> None:
@@ -275,18 +275,18 @@ def _fitted(support, ratio, compiled, columns, terms, motion, common) -> Refit:
         fixed, value = int(np.argmax(reference)), terms.reference_coefficient
     else:
         unit = ratio.minimise(support)[1]
-        inertia = np.diag(ratio.whole - ratio.gram)[list(support)]
+        inertia = np.diag(ratio.metric - ratio.gram)[list(support)]
         fixed, value = int(np.argmax(inertia * unit**2 * allowed)), 0.5
-    found = refit(compiled, chosen, motion, fixed)
+    result = refit(compiled, chosen, motion, fixed)
     return replace(
-        found, coefficients=value * found.coefficients, std=abs(value) * found.std
+        result, coefficients=value * result.coefficients, std=abs(value) * result.std
     )
 
 
 def _diagnostics(path, ratio, size, jump, model) -> dict:
     tau = max(ratio.minimise(path.supports[size])[0], 0.0)
     explained = not model.unexplained(CERTAIN_STANDARD_ERRORS)
-    found = {
+    result = {
         "jump": (jump, "largest jump of log e, the confidence in the structure"),
         "trusted": (
             int(jump >= TRUSTED_JUMP and explained),
@@ -303,7 +303,7 @@ def _diagnostics(path, ratio, size, jump, model) -> dict:
         "excess": (model.excess, "residual ratio without the part of noise"),
         "excess_std": (model.excess_std, "its standard error"),
     }
-    return {name: (value, "1", meaning) for name, (value, meaning) in found.items()}
+    return {name: (value, "1", meaning) for name, (value, meaning) in result.items()}
 
 
 def _noise(equations: xr.Dataset) -> dict:
@@ -312,8 +312,8 @@ def _noise(equations: xr.Dataset) -> dict:
         return {}
     meaning = "standard deviation of the noise found in"
     return {
-        f"noise_{name}": (("dof",), found, "mixed", f"{meaning} {name}")
-        for name, found in zip(
+        f"noise_{name}": (("dof",), result, "mixed", f"{meaning} {name}")
+        for name, result in zip(
             equations["channel"].values, equations["noise_std"].values[0].T, strict=True
         )
     }

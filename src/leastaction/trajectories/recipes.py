@@ -23,7 +23,6 @@ Examples
 """
 
 from collections.abc import Mapping
-from typing import Literal
 
 from pydantic import Field
 
@@ -66,7 +65,6 @@ class RungeKutta(Ensemble):
     makes = "recordings"
     fills_boxes = True
 
-    method: Literal["runge_kutta"] = "runge_kutta"
     integration_step: Positive = Field(
         0.001, description="Longest step of the integration between two samples, s."
     )
@@ -92,7 +90,6 @@ class JointSpline(Differentiate):
     reads = ("recordings",)
     makes = "rates"
 
-    method: Literal["joint_spline"] = "joint_spline"
     knot_spacing: Count = Field(1, description="Samples per knot of the spline.")
     knot_spacing_positions: Integer = Field(
         2, ge=2, description="The same if nothing but q is recorded."
@@ -117,7 +114,6 @@ class Measured(Differentiate):
     makes = "rates"
     needs_channels = ("q", "qdot", "qddot")
 
-    method: Literal["measured"] = "measured"
     cases: Cases | None = absent(
         "Cases of a sweep over noise that this estimator does; all if absent."
     )
@@ -131,7 +127,6 @@ class Gram(Assemble):
     makes = "gram"
     uses = ("reference", "inertia", "lagrangian", "dissipation")
 
-    method: Literal["gram"] = "gram"
     samples: or_word(Count, "all") = Field(
         1000, description='Evenly spaced samples that are passed on, or "all".'
     )
@@ -146,7 +141,6 @@ class NullVector(Identify):
     returns_to_samples = True
     knows_input = True
 
-    method: Literal["null_vector"] = "null_vector"
     largest: Integer = Field(
         9, ge=1, le=20, description="Most terms of L and D together."
     )

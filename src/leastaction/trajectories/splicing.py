@@ -89,26 +89,28 @@ class Ratio:
     """Pair (G, K) with columns of unit length."""
 
     gram: np.ndarray
-    whole: np.ndarray  # G + K
+    metric: np.ndarray  # G + K
     length: np.ndarray  # rms of the columns: c is that of the unit columns over it
-    kept: tuple[int, ...] = ()  # in every support, such as a known input
+    mandatory: tuple[int, ...] = ()  # in every support, such as a known input
 
     @classmethod
     def from_moments(
-        cls, gram: np.ndarray, inertia: np.ndarray, kept: tuple[int, ...] = ()
+        cls, gram: np.ndarray, inertia: np.ndarray, mandatory: tuple[int, ...] = ()
     ) -> "Ratio":
         """Pair of moment matrices of columns of any length."""
         length = np.sqrt(np.diag(gram))
         length = np.where(length > 0, length, 1.0)
         scale = np.outer(length, length)
         ridge = RIDGE_OF_UNIT_COLUMNS * np.eye(len(gram))
-        return cls(gram / scale, gram / scale + inertia / scale + ridge, length, kept)
+        return cls(
+            gram / scale, gram / scale + inertia / scale + ridge, length, mandatory
+        )
 
     def minimise(self, support: Sequence[int]) -> tuple[float, np.ndarray]:
         """Smallest τ over coefficients of the unit columns in `support`."""
         chosen = np.ix_(support, support)
         values, vectors = scipy.linalg.eigh(
-            self.gram[chosen], self.whole[chosen], subset_by_index=[0, 0]
+            self.gram[chosen], self.metric[chosen], subset_by_index=[0, 0]
         )
         return float(values[0]), vectors[:, 0]
 
@@ -117,7 +119,7 @@ class Ratio:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Of supports of equal size those with smallest τ, best first: with τ and c."""
         index = (supports[:, :, None], supports[:, None, :])
-        root, white = whitened(self.gram[index], self.whole[index])
+        root, white = whitened(self.gram[index], self.metric[index])
         lowest = np.linalg.eigvalsh(white)[:, 0]
         chosen = np.argsort(lowest, kind="stable")[:count]
         vectors = np.linalg.eigh(white[chosen])[1][:, :, :1]
@@ -125,9 +127,9 @@ class Ratio:
         return supports[chosen], lowest[chosen], unit
 
 
-def whitened(gram: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def whitened(gram: np.ndarray, metric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Cholesky factors of G + K, and G in coordinates in which that is one."""
-    root = np.linalg.cholesky(whole)
+    root = np.linalg.cholesky(metric)
     left = np.linalg.solve(root, gram)
     white = np.linalg.solve(root, np.swapaxes(left, 1, 2))
     return root, (white + np.swapaxes(white, 1, 2)) / 2
@@ -142,14 +144,14 @@ def backward_elimination(ratio: Ratio) -> list[list[int]]:
     """
     support = list(range(len(ratio.gram)))
     path = [list(support)]
-    while len(support) > len(ratio.kept) + 1:
+    while len(support) > len(ratio.mandatory) + 1:
         chosen = np.ix_(support, support)
-        root = np.linalg.cholesky(ratio.whole[chosen])
+        root = np.linalg.cholesky(ratio.metric[chosen])
         solve = partial(scipy.linalg.solve_triangular, root, lower=True)
         white = solve(solve(ratio.gram[chosen]).T)
         values, vectors = np.linalg.eigh((white + white.T) / 2)
         squares = (vectors.T @ solve(np.eye(len(support)))) ** 2
-        free = [i for i, column in enumerate(support) if column not in ratio.kept]
+        free = [i for i, column in enumerate(support) if column not in ratio.mandatory]
         del support[_cheapest(values, squares, np.array(free))]
         path.append(list(support))
     return path
@@ -199,10 +201,10 @@ def acceleration_error(
     errors = kernel(KERNEL, {}).errors
 
     def error(supports, coefficients, limit=np.inf) -> np.ndarray:
-        found = np.zeros(len(supports))
-        wanted = np.ascontiguousarray(supports), np.ascontiguousarray(coefficients)
-        errors(*wanted, *measured, limit, found)
-        return found
+        result = np.zeros(len(supports))
+        both = np.ascontiguousarray(supports), np.ascontiguousarray(coefficients)
+        errors(*both, *measured, limit, result)
+        return result
 
     return error
 
@@ -227,8 +229,8 @@ def splicing(
     best of them are ranked by ``error(supports, coefficients, limit)``. A Lagrangian
     that leaves an equation as 0 = 0 passes the first and fails the second.
     """
-    columns, kept = len(ratio.gram), len(ratio.kept)
-    largest = min(largest + kept, columns)
+    columns, mandatory = len(ratio.gram), len(ratio.mandatory)
+    largest = min(largest + mandatory, columns)
     known: set[tuple[int, ...]] = set()
     path = Path()
 
@@ -239,14 +241,14 @@ def splicing(
             return
         known.update(unknown)
         best, _, vectors = ratio.best(np.array(unknown), ranked)
-        size = best.shape[1] - kept
+        size = best.shape[1] - mandatory
         for first in range(0, len(best), SUPPORTS_PER_BATCH):
             some = slice(first, first + SUPPORTS_PER_BATCH)
             limit = path.errors.get(size, np.inf)
-            found = error(best[some], vectors[some] / ratio.length[best[some]], limit)
-            if found.min() < limit:
-                path.errors[size] = float(found.min())
-                path.supports[size] = tuple(map(int, best[some][found.argmin()]))
+            result = error(best[some], vectors[some] / ratio.length[best[some]], limit)
+            if result.min() < limit:
+                path.errors[size] = float(result.min())
+                path.supports[size] = tuple(map(int, best[some][result.argmin()]))
 
     for support in backward_elimination(ratio):
         if len(support) <= largest:
@@ -258,29 +260,29 @@ def splicing(
             around = tuple(path.supports.get(size + k) for k in (-1, 0, 1))
             if done.get(size) != around:
                 done[size] = around
-                rank(_neighbours(path, size, range(columns), ratio.kept))
+                rank(_neighbours(path, size, range(columns), ratio.mandatory))
         if path.supports == before:
             break
     return path
 
 
-def _neighbours(path, size, columns, kept) -> list[tuple[int, ...]]:
+def _neighbours(path, size, columns, mandatory) -> list[tuple[int, ...]]:
     """Supports of `size`, one swap, addition or removal from the best ones."""
-    found = _exchanged(path.supports[size], 1, columns, kept)
+    result = _exchanged(path.supports[size], 1, columns, mandatory)
     smaller, larger = (path.supports.get(size + k, ()) for k in (-1, 1))
     if smaller:
-        found += [tuple(sorted((*smaller, c))) for c in columns if c not in smaller]
-    lost = [old for old in larger if old not in kept]
-    return found + [tuple(c for c in larger if c != old) for old in lost]
+        result += [tuple(sorted((*smaller, c))) for c in columns if c not in smaller]
+    lost = [old for old in larger if old not in mandatory]
+    return result + [tuple(c for c in larger if c != old) for old in lost]
 
 
-def _exchanged(present, count, columns, kept) -> list[tuple[int, ...]]:
+def _exchanged(present, count, columns, mandatory) -> list[tuple[int, ...]]:
     """Supports with one term of a given one exchanged for `count` others."""
     absent = [c for c in columns if c not in present]
     return [
         tuple(sorted({*present, *new} - {old}))
         for old in present
-        if old not in kept
+        if old not in mandatory
         for new in itertools.combinations(absent, count)
     ]
 
@@ -298,16 +300,16 @@ def rivals(
     Those with one or two terms in exchange for one, the best of its own and of the next
     size.
     """
-    size, columns = len(support) - len(ratio.kept), range(len(ratio.gram))
-    ((_, own),) = _ranked([support], ratio, error, 1)
-    found = []
+    size, columns = len(support) - len(ratio.mandatory), range(len(ratio.gram))
+    ((_, own_error),) = _ranked([support], ratio, error, 1)
+    result = []
     for exchanged, most in ((1, None), (2, LARGER_RIVALS)):
-        near = set(_exchanged(support, exchanged, columns, ratio.kept)) - {support}
+        near = set(_exchanged(support, exchanged, columns, ratio.mandatory)) - {support}
         close = _ranked(sorted(near), ratio, error, ranked)[:most]
-        found += [each for each, value in close if value < factor * own]
+        result += [each for each, value in close if value < factor * own_error]
     others = (path.supports.get(size + more, support) for more in (0, 1))
-    return found + [
-        each for each in others if not set(support) <= set(each) and each not in found
+    return result + [
+        each for each in others if not set(support) <= set(each) and each not in result
     ]
 
 
@@ -329,11 +331,11 @@ def larger_supports(
     Single swaps do not find x² + x⁴ where |x|³ stands for both.
     """
     present, columns = path.supports[size], range(len(ratio.gram))
-    found = {tuple(sorted((*present, new))) for new in columns if new not in present}
-    found.update(_exchanged(present, 2, columns, ratio.kept))
+    result = {tuple(sorted((*present, new))) for new in columns if new not in present}
+    result.update(_exchanged(present, 2, columns, ratio.mandatory))
     if size + 1 in path.supports:
-        found.add(path.supports[size + 1])
-    return [each for each, _ in _ranked(sorted(found), ratio, error, ranked)[:count]]
+        result.add(path.supports[size + 1])
+    return [each for each, _ in _ranked(sorted(result), ratio, error, ranked)[:count]]
 
 
 def size_by_jump(errors: dict[int, float], halving: float = 2.0) -> tuple[int, float]:

@@ -33,8 +33,6 @@ ORDER = 3
 WIDTH = sp.Symbol("sliding_width", positive=True)
 KERNEL = """
 {constants}
-# A motion that is this far from the positions, SI units, has escaped.
-FARTHEST = 1e8
 # Steps of x in one step of its sensitivities, which need less accuracy.
 GROUP = 4
 # Of the classical Runge-Kutta method.
@@ -115,19 +113,12 @@ def linearise(place, out, inverse, rate, by_x, by_c):
 
 
 @njit(cache=True, nogil=True)
-def begin(i, start, x, s, sensitive, normal, h, g, e2):
+def begin(i, start, x, s):
     # Loops, since an array assigned to another takes seconds to compile.
     for a in range(2 * N):
         x[a] = start[i, a]
         for j in range(s.shape[0]):
             s[j, a] = 1.0 if a == j else 0.0
-    for a in range(N):
-        e2[i, a] = 0.0
-    if normal:
-        for j in range(s.shape[0]):
-            g[i, j] = 0.0
-            for d in range(s.shape[0]):
-                h[i, j, d] = 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -200,32 +191,11 @@ def advance_sensitivities(s, by_x, by_c, long, implicit, u, du, u_sum):
 
 
 @njit(cache=True, nogil=True)
-def add_misfit(q, at, i, x, s, sensitive, weight, h, g, e2):
-    # Row `at` of the positions against x: e2, and g, upper h; whether it is followed.
-    for a in range(q.shape[1]):
-        error = q[at, a] - x[a]
-        if not abs(error) < FARTHEST:
-            for b in range(N):
-                e2[i, b] = np.inf
-            return False
-        e2[i, a] += error * error
-        if sensitive:
-            for j in range(s.shape[0]):
-                factor = weight[i, a] * s[j, a]
-                g[i, j] += factor * error
-                for d in range(j, s.shape[0]):
-                    h[i, j, d] += factor * s[d, a]
-    return True
-
-
-@njit(cache=True, nogil=True)
 def shoot(
-    plain, full, q, force, first, length, start, active, weight, dt, steps, width,
-    sensitive, h, g, e2, path, flow, mobility,
+    plain, full, force, first, length, start, dt, steps, width, path, flow, mobility,
 ):
-    # h = J'WJ, g = J'We, e2 = sum of squares by segment; inf where a motion escapes.
-    # Unless `flow` is empty, it is s at the end of each segment, and `mobility` the
-    # inverse mass matrix at its begin; h and g are not touched then.
+    # Unless `flow` is empty, it is s at the end of each motion, and `mobility` the
+    # inverse mass matrix at its begin.
     # force has 2 steps rows per sample, at the begin and the middle of every step.
     #
     # A sample is `steps` RK4 steps of the state x, in groups. After each group comes
@@ -235,8 +205,9 @@ def shoot(
     # the three nodes of s: each evaluation of the table is compiled but once.
     left, right, target, pointer, monomial, value = plain
     left_full, right_full, target_full, pointer_full, monomial_full, value_full = full
-    unknowns = 2 * N + active
-    m, out = np.empty(full[0].size), np.zeros(PLAIN * (2 * N + 1 + active))
+    sensitive = flow.shape[0] > 0
+    unknowns = flow.shape[2] if sensitive else 2 * N
+    m, out = np.empty(full[0].size), np.zeros(PLAIN * (1 + unknowns))
     inverse, rate = np.empty((N, 2 * N)), np.empty(2 * N)
     # At the begin, the middle and the end of a group.
     at, rates = np.empty((3, 2 * N)), np.empty((3, 2 * N))
@@ -254,9 +225,8 @@ def shoot(
     long = group * step
     driven = force.shape[0] > 0
     pushed = np.zeros(N)
-    normal = sensitive and flow.shape[0] == 0
     for i in range(first.size):
-        begin(i, start, x, s, sensitive, normal, h, g, e2)
+        begin(i, start, x, s)
         for n in range(length[i]):
             for block in range(steps // group if n > 0 else 0):
                 for turn in range(4 * group + (3 if sensitive else 0)):
@@ -313,7 +283,7 @@ def shoot(
                             monomial_full, value_full, m, out,
                         )
                         accelerate(y, pushed, out, inverse, rate)
-                        if mobility.shape[0] > 0 and k == 0:
+                        if k == 0:
                             for a in range(N):
                                 for b in range(N):
                                     mobility[i, a, b] = inverse[a, N + b]
@@ -324,12 +294,7 @@ def shoot(
                     advance_sensitivities(s, by_x, by_c, long, implicit, u, du, u_sum)
             for a in range(path.shape[2]):
                 path[i, n, a] = x[a]
-            if not add_misfit(q, first[i] + n, i, x, s, sensitive, weight, h, g, e2):
-                break
-        for j in range(unknowns if normal else 0):
-            for d in range(j):
-                h[i, j, d] = h[i, d, j]
-        for j in range(unknowns if flow.shape[0] > 0 else 0):
+        for j in range(unknowns if sensitive else 0):
             for a in range(2 * N):
                 flow[i, a, j] = s[j, a]
 """
@@ -367,7 +332,14 @@ class PolynomialTable:
         Without `active`, H and C alone. With it, all entries, and then H and C of each
         active candidate. Entry target[e] is Σ value[i] · monomial[i] over
         pointer[e] ≤ i < pointer[e+1]; monomials are products of `left` and `right`.
+
+        ValueError unless there is one coefficient for each candidate.
         """
+        if np.shape(c) != (self.count,):
+            raise ValueError(
+                f"{np.shape(c)} coefficients given, ({self.count},) expected: one for "
+                "each candidate of L, then of the Rayleigh function"
+            )
         n = self.dof
         plain, everything = n * n + n, (n * n + n) * (2 * n + 1)
         used, of_motion = c[self.candidate] != 0, self.entry < plain
@@ -379,18 +351,18 @@ class PolynomialTable:
             position = np.full(self.count, -1)
             position[active] = np.arange(len(active))
             column = position[self.candidate]
-            own = (column >= 0) & of_motion
-            number = everything + plain * column[own] + self.entry[own]
+            selected = (column >= 0) & of_motion
+            number = everything + plain * column[selected] + self.entry[selected]
             key = np.append(key, number)
-            value = np.append(value, self.value[own])
-            monomial = np.append(monomial, self.monomial[own])
-        kept = len(self.left)
-        key, inverse = np.unique(key * kept + monomial, return_inverse=True)
+            value = np.append(value, self.value[selected])
+            monomial = np.append(monomial, self.monomial[selected])
+        count = len(self.left)
+        key, inverse = np.unique(key * count + monomial, return_inverse=True)
         value = np.bincount(inverse, value, len(key)).astype(float)
-        target, start = np.unique(key // kept, return_index=True)
-        left, right, number = self._needed(key % kept)
+        target, start = np.unique(key // count, return_index=True)
+        left, right, number = self._needed(key % count)
         pointer = np.append(start, len(key))
-        return left, right, target, pointer, number[key % kept], value
+        return left, right, target, pointer, number[key % count], value
 
     def _needed(self, monomials):
         """Factors of the monomials needed, and the new number of each."""
@@ -427,63 +399,16 @@ class VariationalEquations:
     ) -> np.ndarray:
         """Motions from states `start`, shape (motion, samples, 2 dof), by RK4.
 
-        The input `force` is that of :meth:`normal_equations`, from the row `first` of
-        each motion on; samples beyond its `length` are NaN, as is what escapes.
+        The input Q is given at the begin and the middle of every step, shape
+        (2 · steps · row, dof); each motion takes it from its row `first` on. Samples
+        beyond the `length` of a motion are NaN, as is what escapes.
         """
         path = np.full((len(start), samples, start.shape[1]), np.nan)
-        first = np.zeros(len(start)) if first is None else first
         length = np.full(len(start), samples) if length is None else length
-        rows = np.empty((0, 0))
-        self.normal_equations(
-            rows, first, length, start, c, None, 1.0, dt, steps, force, path
-        )
-        return path
-
-    def normal_equations(
-        self,
-        q: np.ndarray,
-        first: np.ndarray,
-        length: np.ndarray,
-        start: np.ndarray,
-        c: np.ndarray,
-        active: np.ndarray | None,
-        weight: np.ndarray,
-        dt: float,
-        steps: int = 1,
-        force: np.ndarray | None = None,
-        path: np.ndarray = NOWHERE,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Gauss–Newton equations of segments of motion fitted to positions.
-
-        Segments have a first row of q, a number of rows, and a start (q, q̇). Weights
-        are 1/σ², shape (dof,) or (segment, dof). The input Q is given at the begin and
-        the middle of every step, shape (2 · steps · row, dof).
-
-        Returns JᵀWJ, (segment, m, m), and JᵀWe, (segment, m), with the m = 2 dof +
-        active unknowns of each segment, its state and the `active` coefficients (both
-        empty if that is None), and Σ e² by coordinate, (segment, dof), infinite where a
-        motion escapes. The motions, (segment, sample, 2 dof), are written to `path`.
-        """
-        if np.shape(c) != (self.table.count,):
-            raise ValueError(
-                f"{np.shape(c)} coefficients given, ({self.table.count},) expected: "
-                "one for each candidate of L, then of the Rayleigh function"
-            )
-        sensitive, dof, count = active is not None, len(self.coordinates), len(first)
         plain = self.table.contract(c, None)
-        full = self.table.contract(c, active) if sensitive else plain
-        unknowns = len(active) if sensitive else 0
-        kept, width = count if sensitive else 0, 2 * dof + unknowns
-        h, g = np.empty((kept, width, width)), np.empty((kept, width))
-        square = np.empty((count, dof))
-        force = np.empty((0, dof)) if force is None else np.ascontiguousarray(force)
-        rows = (np.ascontiguousarray(each, dtype=np.int64) for each in (first, length))
-        start = np.ascontiguousarray(start, dtype=float)
-        weight = np.full((count, dof), weight, dtype=float)
-        how = weight, float(dt), int(steps), self.width, sensitive
-        data = plain, full, q, force, *rows, start, unknowns
-        self.functions.shoot(*data, *how, h, g, square, path, NOWHERE, NOWHERE)
-        return h, g, square
+        motions = start, dt, steps, force, first, length
+        self._shoot(plain, plain, *motions, path, NOWHERE, NOWHERE)
+        return path
 
     def flow(
         self,
@@ -497,25 +422,28 @@ class VariationalEquations:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Flow φ over one sample from many states x, and its derivatives.
 
-        The input `force` is that of :meth:`normal_equations`, from the row `first` of
-        each state on.
+        The input `force` is that of :meth:`rollout`, from the row `first` of each state
+        on.
 
         Returns φ, (state, 2 dof); (∂φ/∂x, ∂φ/∂c) with the `active` coefficients,
         (state, 2 dof, 2 dof + active); and M⁻¹(x), (state, dof, dof).
         """
-        count, dof, unknowns = len(start), len(self.coordinates), len(active)
-        plain, full = self.table.contract(c, None), self.table.contract(c, active)
-        by_all = np.empty((count, 2 * dof, 2 * dof + unknowns))
+        count, dof = len(start), len(self.coordinates)
+        tables = self.table.contract(c, None), self.table.contract(c, active)
+        by_all = np.empty((count, 2 * dof, 2 * dof + len(active)))
         path, mobility = np.empty((count, 2, 2 * dof)), np.empty((count, dof, dof))
-        force = np.empty((0, dof)) if force is None else np.ascontiguousarray(force)
-        first = np.zeros(count) if first is None else first
-        first = np.ascontiguousarray(first, dtype=np.int64)
-        data = plain, full, np.empty((0, 0)), force, first, np.full(count, 2)
-        begun = np.ascontiguousarray(start, dtype=float), unknowns
-        how = np.empty((0, 0)), float(dt), int(steps), self.width, True
-        empty = NOWHERE, np.empty((0, 0)), np.empty((count, dof))
-        self.functions.shoot(*data, *begun, *how, *empty, path, by_all, mobility)
+        motions = start, dt, steps, force, first, np.full(count, 2)
+        self._shoot(*tables, *motions, path, by_all, mobility)
         return path[:, 1], by_all, mobility
+
+    def _shoot(self, plain, full, start, dt, steps, force, first, length, *results):
+        dof = len(self.coordinates)
+        force = np.empty((0, dof)) if force is None else np.ascontiguousarray(force)
+        first = np.zeros(len(start)) if first is None else first
+        rows = (np.ascontiguousarray(each, dtype=np.int64) for each in (first, length))
+        start = np.ascontiguousarray(start, dtype=float)
+        how = float(dt), int(steps), self.width
+        self.functions.shoot(plain, full, force, *rows, start, *how, *results)
 
 
 def variational_equations(
@@ -553,9 +481,9 @@ def polynomial_table(
 ) -> PolynomialTable:
     """Table of candidates `terms` of L and `dissipation` of the Rayleigh function."""
     dof = len(coordinates)
-    given = symbols((*coordinates, *velocity_names(coordinates)))
+    state = symbols((*coordinates, *velocity_names(coordinates)))
     x = symbols(_state(dof))
-    renamed = dict(zip(given, x, strict=True))
+    renamed = dict(zip(state, x, strict=True))
     expressions = [sp.sympify(e).xreplace(renamed) for e in (*terms, *dissipation)]
     functions, rates = _closure(expressions, x)
     polynomials, *names = ring([*x, *functions.values()], RR)
@@ -629,13 +557,13 @@ def _closure(expressions, x) -> tuple[Mapping, Mapping]:
     rates: dict[tuple, sp.Expr] = {}
     front = sorted(set().union(*map(_atoms, expressions)), key=sp.default_sort_key)
     for order in range(ORDER + 1):
-        found = set()
+        result = set()
         for f in front:
             functions[f] = sp.Symbol(f"function_{len(functions)}", real=True)
             for v in x:
                 rates[f, v] = sp.diff(f, v) if order < ORDER else sp.Integer(0)
-                found |= _atoms(rates[f, v])
-        front = sorted(found - set(functions), key=sp.default_sort_key)
+                result |= _atoms(rates[f, v])
+        front = sorted(result - set(functions), key=sp.default_sort_key)
     return functions, rates
 
 

@@ -17,7 +17,6 @@ class CentralStencil(Differentiate):
     reads = ("histogram",)
     makes = "density_stencil"
 
-    method: Literal["central_stencil"] = "central_stencil"
     bins: Bins = BINS
 
 
@@ -29,8 +28,6 @@ class StationaryResidual(Assemble):
     makes = "stationary_residual"
     uses = EVERY_PART
 
-    method: Literal["stationary_residual"] = "stationary_residual"
-
 
 class ResidualLeastSquares(WithVolatility):
     """Least squares of the Fokker–Planck residual of a measured density."""
@@ -38,7 +35,6 @@ class ResidualLeastSquares(WithVolatility):
     run = ".fokker_planck_residual:residual_least_squares"
     reads = ("stationary_residual",)
 
-    method: Literal["residual_least_squares"] = "residual_least_squares"
     minimiser: Literal["closed_form", "nelder_mead"] = Field(
         "closed_form",
         description="The objective is quadratic; nelder_mead is for comparison.",
@@ -53,8 +49,6 @@ class SplitSampleResidual(WithVolatility):
 
     run = ".fokker_planck_residual:split_sample_residual"
     reads = ("stationary_residual",)
-
-    method: Literal["split_sample_residual"] = "split_sample_residual"
 
 
 class DensityRollout(Rollout):

@@ -34,7 +34,6 @@ class GaussianProcess(Flow):
 
     run = ".gaussian_process:differentiate"
 
-    method: Literal["gaussian_process"] = "gaussian_process"
     samples: Literal["all", "training"] = Field(
         "all", description="Samples that the derivative is learned from."
     )

@@ -47,7 +47,7 @@ class Truth:
     @property
     def terms(self) -> list[int]:
         """Positions of the true terms whose coefficients are to be identified."""
-        free = (self.coefficients != 0) & (self.library.given == 0)
+        free = (self.coefficients != 0) & (self.library.fixed == 0)
         return [int(i) for i in np.flatnonzero(free)]
 
     @property
@@ -301,7 +301,7 @@ def parameter_error(
     """
     library, sigma = truth.library, volatilities(model, truth)
     if dof is None:
-        terms, driven = np.flatnonzero(library.given == 0), slice(None)
+        terms, driven = np.flatnonzero(library.fixed == 0), slice(None)
         matrix = equation_matrix(library)[:, terms]
     else:
         of_dof = [library.equations_of(library.terms[i])[dof] != 0 for i in truth.terms]

@@ -41,7 +41,6 @@ class RepeatedCentralDifference(Differentiate):
     reads = ("recordings",)
     makes = "sampled_motion"
 
-    method: Literal["repeated_central_difference"] = "repeated_central_difference"
     cases: Cases | None = SOME_CASES
 
 
@@ -53,7 +52,6 @@ class HaltonVelocity(Differentiate):
     makes = "sampled_motion"
     needs_channels = ("qddot",)
 
-    method: Literal["halton_velocity"] = "halton_velocity"
     low: Corner = CORNER
     high: Corner = CORNER
     first_index: Integer = Field(3, ge=0, description="First point of the sequence.")
@@ -74,7 +72,6 @@ class ContinuousEulerLagrange(Assemble):
     reads = ("sampled_motion",)
     makes = "shadow_equations"
 
-    method: Literal["continuous_euler_lagrange"] = "continuous_euler_lagrange"
     rule: Rule = A_RULE
     length_scale: Positive = A_LENGTH_SCALE
     volume: Number = A_VOLUME
@@ -88,7 +85,6 @@ class FlowGaussianProcess(Identify):
     makes = "learned_flow"
     returns_to_samples = True
 
-    method: Literal["flow_gaussian_process"] = "flow_gaussian_process"
     variance: Positive = Field(description="In squared units of the state.")
     length_scale: Positive = A_LENGTH_SCALE
     jitter: Share = Field(1e-10, description="On the diagonal of the kernel matrix.")

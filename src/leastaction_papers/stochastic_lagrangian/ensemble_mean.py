@@ -99,7 +99,7 @@ def assemble(
     used = status != "reference"
     if settings["remove_null_candidates"]:
         used = status == "independent"
-    kinetic = columns @ (terms.given / terms.reference_coefficient)
+    kinetic = columns @ (terms.fixed / terms.reference_coefficient)
     return CONTRACTS["regression"].dataset(
         {
             "theta": np.where(used, columns, 0.0),
@@ -107,7 +107,7 @@ def assemble(
             "used": used.astype("int8"),
             "status": terms.status,
             "equivalent": terms.freedom.equivalent,
-            "given": terms.given,
+            "given": terms.fixed,
         },
         coords={
             "replicate": derivatives["replicate"],

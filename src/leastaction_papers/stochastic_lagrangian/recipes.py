@@ -23,7 +23,6 @@ class CentralDifference(Differentiate):
     makes = "ensemble_derivatives"
     uses = ("reference", "inertia", "lagrangian")
 
-    method: Literal["central_difference"] = "central_difference"
     ends: Flag = Field(
         False,
         description="Keep the first and the last sample, with one-sided differences of "
@@ -40,7 +39,6 @@ class EnsembleMean(Assemble):
     makes = "regression"
     uses = ("reference", "inertia", "lagrangian")
 
-    method: Literal["ensemble_mean"] = "ensemble_mean"
     remove_null_candidates: Flag = Field(
         False,
         description="Leave out what algebra shows to be null; the paper does not.",
@@ -53,7 +51,6 @@ class MeanSquareResidual(Volatility):
     run = ".ensemble_mean:mean_square_residual"
     after = ("stlsq", "moment_gmm")
 
-    method: Literal["mean_square_residual"] = "mean_square_residual"
     threshold: Share = Field(
         description="Smallest coefficient of the squared volatility kept."
     )
@@ -65,7 +62,6 @@ class MeanSquareLagrangian(Volatility):
     run = ".ensemble_mean:mean_square_lagrangian"
     after = ("stlsq",)
 
-    method: Literal["mean_square_lagrangian"] = "mean_square_lagrangian"
     threshold: Share = Field(
         description="Smallest coefficient of the mean square kept."
     )
@@ -77,7 +73,6 @@ class Stlsq(Identify):
     run = ".ensemble_mean:identify"
     reads = ("regression",)
 
-    method: Literal["stlsq"] = "stlsq"
     threshold: Share = Field(
         description="Smallest coefficient kept, relative to that of qdot^2."
     )

@@ -64,7 +64,7 @@ class Sheet:
         # How coordinates and velocities are written.
         self.state = {s: self.names.get(s, s.name) for s in self.system.state}
         # Kinetic energy first, as in every textbook.
-        given = self.library.given != 0
+        given = self.library.fixed != 0
         self.order = [*np.flatnonzero(given), *np.flatnonzero(~given)]
 
     def printed(self, texts: Mapping[str, str]) -> dict:
@@ -131,7 +131,7 @@ class Sheet:
     def sum(self, terms, values, errors, operator: Callable = sp.sympify) -> str:
         """Text of Σ c_i operator(D_i), multiples of a term written like that term."""
         return readable.linear_text(
-            operator, terms, values, errors, self.state | self.names, whole=True
+            operator, terms, values, errors, self.state | self.names, factored=True
         )
 
     def linear(self, operator: Callable, law: Law) -> str:
@@ -185,7 +185,7 @@ class Sheet:
         values = np.append(law.c[self.order], law.d)
         errors = np.append(law.c_std[self.order], law.d_std)
         kept = np.append(
-            self.library.given[self.order] != 0, np.zeros(len(law.d), bool)
+            self.library.fixed[self.order] != 0, np.zeros(len(law.d), bool)
         )
         of_field = is_field(self.panel.config["system"])
 

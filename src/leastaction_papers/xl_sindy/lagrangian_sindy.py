@@ -68,7 +68,7 @@ def assemble(
         {
             "status": np.array(terms.status, dtype=object),
             "equivalent": np.array(terms.freedom.equivalent, dtype=object),
-            "given": terms.given,
+            "given": terms.fixed,
             "degree": np.array(degrees),
             "used": np.isin(np.arange(count), used).astype("int8"),
             "gram": gram,

@@ -30,8 +30,6 @@ class EnergyGram(Assemble):
     makes = "energy_gram"
     uses = ("reference", "inertia", "lagrangian")
 
-    method: Literal["energy_gram"] = "energy_gram"
-
 
 class ImplicitLibrary(Assemble):
     """Implicit candidates along the training trajectories, for SINDy-PI."""
@@ -41,7 +39,6 @@ class ImplicitLibrary(Assemble):
     makes = "implicit_regression"
     uses = ("implicit",)
 
-    method: Literal["implicit_library"] = "implicit_library"
     samples: Integer = Field(
         2500, ge=100, description="Samples of the trajectories held out."
     )
@@ -77,7 +74,6 @@ class LagrangianSindy(Identify):
     run = ".lagrangian_sindy:identify"
     reads = ("energy_gram",)
 
-    method: Literal["lagrangian_sindy"] = "lagrangian_sindy"
     tolerance: Number = Field(
         0.1,
         ge=0,
@@ -103,7 +99,6 @@ class SindyPi(Identify):
     returns_to_samples = True
     knows_input = True
 
-    method: Literal["sindy_pi"] = "sindy_pi"
     thresholds: Thresholds = Field(
         default_factory=Thresholds,
         description="Of coefficients, in geometric steps; of unit columns at most 1.",
@@ -176,7 +171,6 @@ class ProximalGradient(StagedDescent):
     returns_to_samples = True
     knows_input = True
 
-    method: Literal["proximal_gradient"] = "proximal_gradient"
     prior: Text | None = Field(
         None,
         description="Term of L known beforehand, with coefficient one (case III); "
@@ -240,7 +234,6 @@ class AccelerationGradient(StagedDescent):
     run = ".staged_descent:identify_by_accelerations"
     returns_to_samples = True
 
-    method: Literal["acceleration_gradient"] = "acceleration_gradient"
     stages: list[AccelerationStage] = Field(
         min_length=1, description="Stages of the descent."
     )

@@ -20,7 +20,7 @@ from leastaction.core.euler_lagrange import (
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.settings import CHANNELS
 from leastaction.trajectories.gram import evenly
-from leastaction.trajectories.joint_spline import kept, states
+from leastaction.trajectories.joint_spline import channel, states
 from leastaction_papers.scorecard.implicit_library import ImplicitLibrary, input_names
 from leastaction_papers.xl_sindy.contracts import CONTRACTS
 
@@ -79,7 +79,7 @@ def assemble(
     terms = ImplicitLibrary.from_config(library, coordinates)
     q, qdot, qddot = states(observations, derivatives)
     driven = "input" in observations
-    force = kept(observations, derivatives, "input") if driven else np.zeros_like(q)
+    force = channel(observations, derivatives, "input") if driven else np.zeros_like(q)
     motion = {"q": q, "qdot": qdot, "qddot": qddot, "input": force}
     trajectories, _, dof = q.shape
     least = 2 if settings["held_out"] == "last" else TRAJECTORIES_PER_HELD_OUT

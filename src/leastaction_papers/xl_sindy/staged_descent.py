@@ -23,7 +23,7 @@ from leastaction.core.estimate import (
     usable,
 )
 from leastaction.core.library import Library
-from leastaction.trajectories.joint_spline import kept, states
+from leastaction.trajectories.joint_spline import channel, states
 from leastaction.trajectories.library_equations import CHUNK, library_equations
 
 RELATIVE_ROUNDOFF_OF_PIVOT = 1e-12
@@ -476,7 +476,9 @@ def _batches(
         for channel in states(observations, equations)
     ]
     if prior is None:
-        motion.append(kept(observations, equations, "input").reshape(motion[0].shape))
+        motion.append(
+            channel(observations, equations, "input").reshape(motion[0].shape)
+        )
     size = settings["batch"]
     scales = None
     if any(stage.get("scaled", False) for stage in settings["stages"]):

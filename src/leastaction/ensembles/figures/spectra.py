@@ -34,7 +34,7 @@ LAGS = 60
 # Main periods of the one-step predictions that are drawn.
 PERIODS = 8.0
 # Power over that of the sensors from which a force is seen through them.
-SEEN = 3.0
+VISIBLE = 3.0
 # Room below and above the density of a force, as a factor.
 DECADES = 20.0
 BINS = 61
@@ -52,8 +52,8 @@ def spectra(panels: Sequence[Panel], settings: Mapping) -> Figure:
     frequency, damping ratio and their 95 % intervals.
     """
     model, channels = _shown(panels, "channel")
-    linear, found = Motion(model).equivalent(), modes(model)
-    count = 0 if found is None else found.sizes["mode"]
+    linear, mode_table = Motion(model).equivalent(), modes(model)
+    count = 0 if mode_table is None else mode_table.sizes["mode"]
     size = {"row": 42, "rest": 16, "width_ratios": [1.9, 1]}
     figure, grid = grid_of(settings, max(len(channels), count), 2, **size)
     dt = float(model["sample_step"])
@@ -70,7 +70,7 @@ def spectra(panels: Sequence[Panel], settings: Mapping) -> Figure:
             _predicted(axes, linear, model, k, f, dt, settings)
     for k in range(max(len(channels), count)):
         if k < count:
-            _shape(grid[k, 1], found.isel(mode=k), settings)
+            _shape(grid[k, 1], mode_table.isel(mode=k), settings)
         else:
             grid[k, 1].set_axis_off()
         if k >= len(channels):
@@ -108,12 +108,12 @@ def _blue(settings: Mapping) -> dict:
 def _predicted(axes: Axes, linear: Linear, model, k: int, f, dt, settings) -> None:
     """Spectrum of the law as the same windows show it, and natural frequencies."""
     if _on_bands(model):
-        seen = spectral_density(linear, model, f, dt)[:, k]
+        power = spectral_density(linear, model, f, dt)[:, k]
     else:
         fine = np.linspace(0, 0.5 / dt, FINER * (len(f) + 1) + 1)
         density = spectral_density(linear, model, fine, dt)[:, k]
-        seen = _windowed(density, dt, 2 * (len(f) + 1))[1:-1]
-    axes.loglog(f, seen, linewidth=1.0, zorder=3, **_blue(settings))
+        power = _windowed(density, dt, 2 * (len(f) + 1))[1:-1]
+    axes.loglog(f, power, linewidth=1.0, zorder=3, **_blue(settings))
     frequency = linear.modes()[0]
     for x in frequency:
         axes.axvline(x, color="0.7", linewidth=0.7, zorder=0)
@@ -134,8 +134,8 @@ def _windowed(density: np.ndarray, dt: float, size: int) -> np.ndarray:
     window = get_window("hann", size)
     overlap = np.correlate(window, window, "full")[size - 1 :] / (window**2).sum()
     product = covariance[:size] * overlap
-    whole = np.concatenate([product, [0.0], product[:0:-1]])
-    return 2 * dt * np.fft.rfft(whole)[::2].real
+    symmetric = np.concatenate([product, [0.0], product[:0:-1]])
+    return 2 * dt * np.fft.rfft(symmetric)[::2].real
 
 
 def _shape(axes: Axes, mode: xr.Dataset, settings: Mapping) -> None:
@@ -192,8 +192,8 @@ def innovations(panels: Sequence[Panel], settings: Mapping) -> Figure:
         largest = 1.2 * max(2 * limit, np.abs(correlation).max(initial=0.0))
         row[1].set_ylim(-largest, largest)
         row[1].set_ylabel("correlation")
-        whole = np.concatenate(series)
-        row[2].hist(whole, np.linspace(-5, 5, BINS), density=True, **blue, alpha=0.4)
+        values = np.concatenate(series)
+        row[2].hist(values, np.linspace(-5, 5, BINS), density=True, **blue, alpha=0.4)
         x = np.linspace(-5, 5, 200)
         normal = np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
         row[2].semilogy(x, normal, color="black", linewidth=0.8)
@@ -217,13 +217,13 @@ def _autocorrelation(series: Sequence[np.ndarray]) -> tuple[np.ndarray, int]:
     total = sum(len(x) for x in series)
     power = sum((x**2).sum() for x in series) / total
     lags = range(1, min(LAGS, max(map(len, series)) - 1) + 1)
-    found = [
+    result = [
         sum((x[h:] * x[: len(x) - h]).sum() for x in series if len(x) > h)
         / max(sum(len(x) - h for x in series if len(x) > h), 1)
         / power
         for h in lags
     ]
-    return np.array(found), total
+    return np.array(result), total
 
 
 def one_step(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -287,19 +287,19 @@ def force_spectrum(panels: Sequence[Panel], settings: Mapping) -> Figure:
     model, names = _shown(panels, "dof")
     figure, grid = grid_of(settings, len(names), 1, row=42, rest=16)
     linear = Motion(model).equivalent()
-    f, seen = (None, None) if linear is None else _forces(linear, model)
+    f, densities = (None, None) if linear is None else _forces(linear, model)
     for a, (axes, name) in enumerate(zip(grid[:, 0], names, strict=True)):
         axes.set_ylabel(f"density of the force on {name}")
-        if seen is None:
+        if densities is None:
             text = "there are fewer sensors than coordinates, or no stationary motion"
             note(axes, text, 0.5, 0.5, ha="center")
             continue
-        axes.loglog(f, seen[:, a], linewidth=0.8, **_red(settings))
+        axes.loglog(f, densities[:, a], linewidth=0.8, **_red(settings))
         law = force_density(model, f)[:, a, a]
         axes.loglog(f, law, linewidth=1.2, **_blue(settings))
         for x in linear.modes()[0]:
             axes.axvline(x, color="0.7", linewidth=0.7, zorder=0)
-        highest = np.nanmax([*seen[:, a], law.max()])
+        highest = np.nanmax([*densities[:, a], law.max()])
         axes.set_ylim(law.min() / DECADES, DECADES * highest)
     grid[-1, 0].set_xlabel("Frequency (Hz)")
     handles = [
@@ -321,9 +321,9 @@ def _forces(linear: Linear, model: xr.Dataset):
     power = np.diagonal(density, axis1=1, axis2=2).real
     inverse = np.linalg.pinv(H)
     force = inverse @ (density - np.diag(noise)) @ inverse.conj().swapaxes(1, 2)
-    found = np.diagonal(force, axis1=1, axis2=2).real.copy()
-    found[(power < SEEN * noise).any(axis=1)] = np.nan
-    return f, np.where(found > 0, found, np.nan)
+    result = np.diagonal(force, axis1=1, axis2=2).real.copy()
+    result[(power < VISIBLE * noise).any(axis=1)] = np.nan
+    return f, np.where(result > 0, result, np.nan)
 
 
 def _on_bands(model: xr.Dataset) -> bool:
@@ -362,7 +362,9 @@ def _welch(series: Sequence[np.ndarray], dt: float):
 
     total, longest = sum(map(len, series)), max(map(len, series))
     size = min(max(2 * total // SEGMENTS, 256), LARGEST_SEGMENT, longest)
-    kept = [y for y in series if len(y) >= size]
-    found = [csd(y.T[:, None], y.T[None], 1 / dt, nperseg=size) for y in kept]
-    density = np.average([p for _, p in found], axis=0, weights=[len(y) for y in kept])
-    return found[0][0][1:-1], np.moveaxis(density, -1, 0)[1:-1]
+    long_enough = [y for y in series if len(y) >= size]
+    result = [csd(y.T[:, None], y.T[None], 1 / dt, nperseg=size) for y in long_enough]
+    density = np.average(
+        [p for _, p in result], axis=0, weights=[len(y) for y in long_enough]
+    )
+    return result[0][0][1:-1], np.moveaxis(density, -1, 0)[1:-1]

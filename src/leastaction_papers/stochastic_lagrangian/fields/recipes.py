@@ -20,8 +20,6 @@ class NewmarkHermite(FieldEnsemble):
 
     run = ".hermite:newmark"
 
-    method: Literal["newmark_hermite"] = "newmark_hermite"
-
 
 class NodalCentralDifference(Differentiate):
     """Central difference of the ensemble mean at every node of a field."""
@@ -31,7 +29,6 @@ class NodalCentralDifference(Differentiate):
     makes = "nodal_derivatives"
     uses = ("reference", "lagrangian")
 
-    method: Literal["nodal_central_difference"] = "nodal_central_difference"
     velocities: Literal["measured", "differences"] = Field(
         "measured",
         description="differences: velocities are central differences of the "
@@ -47,8 +44,6 @@ class NodalEnsembleMean(Assemble):
     makes = "nodal_regression"
     uses = ("reference", "lagrangian")
 
-    method: Literal["nodal_ensemble_mean"] = "nodal_ensemble_mean"
-
 
 class NodalMeanSquareResidual(Volatility):
     """Volatility from the mean square residual at the nodes of a field (eqs. 20–22)."""
@@ -56,7 +51,6 @@ class NodalMeanSquareResidual(Volatility):
     run = ".nodal:volatility"
     after = ("nodal_stlsq",)
 
-    method: Literal["nodal_mean_square_residual"] = "nodal_mean_square_residual"
     threshold: Share = Field(
         description="Smallest coefficient of the squared volatility kept."
     )
@@ -68,7 +62,6 @@ class NodalStlsq(Identify):
     run = ".nodal:identify"
     reads = ("nodal_regression",)
 
-    method: Literal["nodal_stlsq"] = "nodal_stlsq"
     threshold: Share = Field(
         description="Smallest coefficient kept, relative to that of u_t^2."
     )
