@@ -19,6 +19,7 @@ from leastaction.recordings.columns import (
     remarks_of_units,
     time_factor,
 )
+from leastaction.recordings.configuration import KNOWN_OF_PARTICLE
 from leastaction.recordings.contracts import CONTRACTS
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.inputs import SAID_OF_INPUTS
@@ -127,7 +128,13 @@ def _measurements(settings: Mapping) -> xr.Dataset:
     texts += read_out(read, used, sampled, replaced, turned)
     for text in texts:
         log.warning("%s", text)
-    return _dataset(series, starts, held, kept, channels, clock, texts, given["inputs"])
+    observations = _dataset(
+        series, starts, held, kept, channels, clock, texts, given["inputs"]
+    )
+    of_particle = {name: given[name] for name in KNOWN_OF_PARTICLE if name in given}
+    if not of_particle:
+        return observations
+    return observations.assign_attrs(particle=json.dumps(of_particle))
 
 
 def plain_text(label: str) -> str:

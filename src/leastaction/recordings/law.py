@@ -11,17 +11,21 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core import files
-from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.library import Comparison
 from leastaction.core.model import IdentifiedModel, rounded
 from leastaction.core.system import System
+from leastaction.ensembles.output_modes import assurance
 from leastaction.figures.readable import percent_text
 from leastaction.recordings.columns import CONTRADICTION
 from leastaction.recordings.conserved import conserved
 from leastaction.recordings.contracts import shown_units
 from leastaction.recordings.excitation import UNRECORDED
 from leastaction.recordings.inputs import OPPOSED
-from leastaction.recordings.modal_analysis import modes_of_observations, modes_table
+from leastaction.recordings.modal_analysis import (
+    complex_shapes,
+    modes_of_observations,
+    modes_table,
+)
 from leastaction.recordings.physical_parameters import physical_parameters
 from leastaction.recordings.remarks import (
     doubts,
@@ -40,6 +44,8 @@ from leastaction.recordings.units_of_terms import coefficient_units
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+    from leastaction.recordings.thermal_calibration import Calibration
 
 # Trajectories whose free runs are listed.
 MOST_SHOWN = 10
@@ -527,6 +533,16 @@ class Law(LawPage, IdentifiedModel):
         return modes_of_observations(self.observations)
 
     @property
+    def calibration(self) -> "Calibration | None":
+        """Of a trapped particle whose bath has a `temperature`; else None.
+
+        See :func:`leastaction.calibrate`.
+        """
+        from leastaction.recordings.thermal_calibration import calibration_of
+
+        return calibration_of(self.observations) if self.rollout is None else None
+
+    @property
     def figures(self) -> tuple[str, ...]:
         """Names of its figures."""
         return SHAKEN_FIGURES if self.rollout is None else FIGURES
@@ -535,7 +551,8 @@ class Law(LawPage, IdentifiedModel):
         if self.rollout is not None or self.sensed_modes is None:
             return []
         about = "What the sensors show without a law:"
-        return ["## Modes", about, "\n".join(modes_table(self.sensed_modes))]
+        table_of_modes = "\n".join(modes_table(self.sensed_modes))
+        return ["## Modes", about, table_of_modes, *_calibration(self.calibration)]
 
     def _predicted(self) -> list[str]:
         return [] if self.rollout is None else _validation(self.rollout)
@@ -567,7 +584,8 @@ class Law(LawPage, IdentifiedModel):
                 f"{random_force(self.dataset)}`Wdot` is white noise of strength one. "
                 f"{scale} The search ended "
                 f"because {self.dataset['search_stop'].item()}.",
-                *_modes(self.modes),
+                *_modes(self.modes, self.sensed_modes),
+                *_calibration(self.calibration),
             ]
         return [
             *lines,
@@ -666,11 +684,18 @@ def table(rows: list[dict[str, str]]) -> str:
     return "\n".join([lines[0], "|" + "---|" * len(cells[0]), *lines[1:]])
 
 
-def _modes(found: xr.Dataset | None) -> list[str]:
-    """Table of natural frequencies, damping ratios and mode shapes."""
-    if found is None:
+def _calibration(calibration: "Calibration | None") -> list[str]:
+    """Section of a trapped particle: numbers in SI units."""
+    if calibration is None:
+        return []
+    return ["## Calibration", calibration.to_markdown().rstrip()]
+
+
+def _modes(result: xr.Dataset | None, seen: xr.Dataset | None) -> list[str]:
+    """Table of the modes of a law, and its MAC to those of the sensors alone."""
+    if result is None:
         return ["The law has no stable equilibrium near the mean, hence no modes."]
-    if not found.sizes["mode"]:
+    if not result.sizes["mode"]:
         return [
             "## Modes",
             "The motion is overdamped: it has no natural frequency. If it moves as "
@@ -680,18 +705,14 @@ def _modes(found: xr.Dataset | None) -> list[str]:
     lines = [
         "## Modes",
         "Small free vibrations about the equilibrium, without dry friction:",
-        "| mode | natural frequency, Hz | damping ratio, % | shape "
-        f"({', '.join(map(str, found['dof'].values))}) |",
-        "|---|---|---|---|",
+        "\n".join(modes_table(result.drop_dims("channel").rename(dof="channel"))),
     ]
-    for mode in (found.isel(mode=i) for i in range(found.sizes["mode"])):
-        cells = [str(int(mode["mode"]))]
-        for name, factor in (("frequency", 1.0), ("damping_ratio", 100.0)):
-            error = factor * NORMAL_QUANTILE * float(mode[f"{name}_std"])
-            number = rounded(factor * float(mode[name]), error)
-            cells.append(" ± ".join(filter(None, number)))
-        cells.append(", ".join(f"{x:.3g}" for x in mode["shape_real"].values))
-        lines.append(f"| {' | '.join(cells)} |")
+    if seen is not None and seen.sizes["mode"]:
+        pairs = assurance(*(complex_shapes(*x) for x in ((result, "sensed"), (seen,))))
+        lines.append(
+            "MAC with the nearest mode that the sensors show without a law: "
+            + ", ".join(f"{x:.3f}" for x in pairs.max(axis=1))
+        )
     return lines
 
 
