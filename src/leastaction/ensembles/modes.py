@@ -290,6 +290,8 @@ def modes(model: xr.Dataset) -> xr.Dataset | None:
     s = rates[:, None]
     seen = shapes @ position.T + s * (shapes @ velocity.T)
     seen = seen + s**2 * (shapes @ acceleration.T)
+    largest = np.abs(seen).argmax(axis=1)[:, None]
+    seen = seen / np.take_along_axis(seen, largest, axis=1)
     of_shape = std[2 * count :].reshape(2, *shapes.shape)
     half = NORMAL_QUANTILE * std[:count]
     of_mode, of_dof, of_channel = ("mode",), ("mode", "dof"), ("mode", "channel")

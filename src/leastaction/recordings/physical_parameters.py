@@ -41,6 +41,7 @@ class Quantity:
     name: str
     value: float
     unit: str
+    of_modes: bool = False
 
 
 def physical_parameters(
@@ -75,7 +76,13 @@ def physical_parameters(
     variance = np.einsum("ki,kl,li->i", slopes, covariance, slopes)
     errors = np.sqrt(np.maximum(variance, 0.0))
     return [
-        (one.name, one.value, float(error), one.unit, about.grouped(slope, error))
+        (
+            one.name,
+            one.value,
+            float(error),
+            one.unit,
+            "" if one.of_modes else about.grouped(slope, error),
+        )
         for one, error, slope in zip(quantities.values(), errors, slopes.T, strict=True)
     ]
 
@@ -254,9 +261,9 @@ class _Equilibrium:
             zip(frequencies, ratios, strict=True), 1
         ):
             of = f" of mode {k}" if len(frequencies) > 1 else ""
-            found.append(Quantity(f"natural frequency{of}", frequency, "Hz"))
+            found.append(Quantity(f"natural frequency{of}", frequency, "Hz", True))
             if abs(ratio) > UNDAMPED:
-                found.append(Quantity(f"damping ratio{of}", 100 * ratio, "%"))
+                found.append(Quantity(f"damping ratio{of}", 100 * ratio, "%", True))
         return found
 
     def slopes(self, names: list[str]) -> np.ndarray:

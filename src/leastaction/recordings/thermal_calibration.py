@@ -387,7 +387,8 @@ def _known(given: Mapping) -> dict[str, float]:
                 value = quantity.to(KNOWN_OF_PARTICLE[name]).magnitude
             except Exception:
                 raise RecordingError(
-                    f"{name}: {value!r} is none; write something like '1 {KNOWN_OF_PARTICLE[name]}'"
+                    f"{name}: {value!r} is none; write something like "
+                    f"'1 {KNOWN_OF_PARTICLE[name]}'"
                 ) from None
         if not value > 0:
             raise RecordingError(f"{name}: it is {value:g}; expected a positive number")
