@@ -26,8 +26,8 @@ from examples import example_of, observations_of
 
 from leastaction.core.method import step
 from leastaction.ports.effort_data import training_set, transform_of
-from leastaction.ports.multi_task_process import fit
 from leastaction_papers.configuration.example import completed
+from leastaction_papers.port_hamiltonian.multi_task_process import fit
 
 SEED, REPEATS = 1, 3
 PAPER, NAME = "stochastic_lagrangian", "duffing"

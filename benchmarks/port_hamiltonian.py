@@ -28,7 +28,10 @@ from examples import example_of, observations_of
 
 from leastaction.core.method import step
 from leastaction.ports.effort_data import training_set, transform_of
-from leastaction.ports.multi_task_process import StructuredProcess, fit
+from leastaction_papers.port_hamiltonian.multi_task_process import (
+    StructuredProcess,
+    fit,
+)
 
 PAPER = "port_hamiltonian"
 EXAMPLES = "electrical_network", "constrained_pendulum"

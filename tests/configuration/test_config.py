@@ -149,11 +149,11 @@ def test_papers_keep_the_order_of_their_numbers():
 
 
 def test_a_figure_or_table_that_there_is_not_is_refused_with_what_was_meant():
-    study = {"figure": "volatlity_study", "caption": "", "examples": {"p": ["e"]}}
+    study = {"figure": "sensr_study", "caption": "", "examples": {"p": ["e"]}}
     with pytest.raises(ConfigError) as caught:
         complete({"seed": 1, "studies": {"s": study}}, Project, "it")
-    assert "studies.s.figure: unknown figure 'volatlity_study'" in str(caught.value)
-    assert "did you mean 'volatility_study'" in str(caught.value)
+    assert "studies.s.figure: unknown figure 'sensr_study'" in str(caught.value)
+    assert "did you mean 'sensor_study'" in str(caught.value)
     paper = {"title": "", "figures": {}, "tables": {"table_1": {"shows": "lagrangan"}}}
     with pytest.raises(ConfigError, match="unknown table 'lagrangan'; did you mean"):
         complete({"seed": 1, "papers": {"p": paper}}, Project, "it")

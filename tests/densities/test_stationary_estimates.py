@@ -81,21 +81,6 @@ def test_the_objective_of_the_first_batches_falls_with_their_number():
         identified(data, "published", batches=99)
 
 
-def test_the_closed_form_is_the_minimiser_of_a_simplex_search():
-    data = drawn(np.random.default_rng(0), 200_000)
-    library = {
-        **LIBRARY,
-        "volatility": [{"terms": [1, "x**2"]}],
-        "known": {"dissipation": {"xdot**2/2": 0.5}},
-    }
-    both = [
-        identified(data, "published", library, minimiser=m)
-        for m in ("closed_form", "nelder_mead")
-    ]
-    for name in ("coefficient_estimate", "volatility_coefficient_estimate"):
-        np.testing.assert_allclose(both[0][name], both[1][name], atol=2e-5)
-
-
 def test_independent_batches_take_the_attenuation_away():
     """Counting noise draws the published k to zero; the mean of many draws shows it."""
     rng = np.random.default_rng(2)

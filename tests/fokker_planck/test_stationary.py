@@ -226,14 +226,10 @@ def test_an_exact_density_is_not_scored():
 @pytest.mark.parametrize(
     "figure",
     [
-        "stationary_parameters",
-        "density",
-        "marginals",
         "density_surface",
         "objective_independent",
         "objective_dependent",
         "level_set",
-        "samples_study",
     ],
 )
 def test_figures_show_truth_and_estimates(panel, figure):
@@ -252,16 +248,3 @@ def test_findings_tell_the_numbers_of_the_figures(panel):
     assert f"{worst:.2g} % at worst" in finding("level_set", [panel])
     assert "off c = a²/2" in finding("objective_dependent", [panel])
     assert "50 × 50 cells" in finding("density_surface", [panel])
-
-
-def test_a_refused_model_has_no_mark():
-    model = identified(exact(), "recommended", UNKNOWN)
-    models = {"recommended": model}
-    refused = Panel("x", config(UNKNOWN), models, rollouts(models, UNKNOWN))
-    texts = [
-        t.get_text()
-        for name in ("stationary_parameters", "density")
-        for axes in draw(name, [refused], {"dpi": 50}).axes
-        for t in axes.texts
-    ]
-    assert sum("not identifiable" in text for text in texts) == 3

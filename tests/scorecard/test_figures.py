@@ -47,7 +47,7 @@ TWO = {
         "lagrangian": [{"terms": ["udot**2", "vdot**2", "u**2", "(u - v)**2", "v**4"]}],
     },
 }
-OF_COORDINATES = ("coefficients", "response", "hamiltonian", "volatility_study")
+OF_COORDINATES = ("coefficients", "response", "hamiltonian")
 VOLATILITY_TERMS = {
     "One mass": ["1", "x", "x*abs(x)"],
     "Two masses": ["1", "u", "v**2"],

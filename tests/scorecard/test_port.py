@@ -87,11 +87,6 @@ def test_efforts_have_the_units_of_their_formulas():
     assert _units(panel("constrained_pendulum"))[:2] == [r"$\mathrm{N}$"] * 2
 
 
-def test_coverage_needs_the_training_size_it_shows():
-    with pytest.raises(ValueError, match="no fit to 64 samples"):
-        draw("coverage_study", [panel()], COARSE)
-
-
 def test_the_table_has_a_row_for_every_training_set():
     found = table("effort_errors", [panel()])
     frame = found.rows

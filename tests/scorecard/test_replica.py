@@ -181,25 +181,6 @@ def test_our_limits_are_not_those_of_a_replica():
     assert (frame["estimator"] == "published").sum() >= len(TARGETS)
 
 
-def test_the_value_of_l_is_told_but_judged_in_the_variant_as_released_alone():
-    entry = ROW | {
-        "quantity": "volatility",
-        "printed": 0.514,
-        "corrected": SIGMA,
-        "ours": {"volatility": "x"},
-        "erratum": [9],
-    }
-    found = model(sigma=[SIGMA / np.sqrt(2)] * 5, std=np.nan, sigma_std=np.nan)
-    found["volatility_of_lagrangian"] = ("replicate", "dof"), np.full((5, 1), 0.514)
-    frame = example_rows(
-        "p", Panel("one", config(rows=[entry]), {"published": found}, {})
-    )
-    got = frame.set_index("quantity")["verdict"]
-    assert got["volatility"] == "not-reproduced"
-    assert got["volatility of x from the value of L"] == ""
-    assert got["volatility of x over the truth, equation (20)"] == ""
-
-
 def test_references_to_the_errata_are_links():
     explained = config(rows=[ROW | {"erratum": [9, 19], "note": "a <b>"}])
     panel = Panel("one", explained, {"published": spread(9.5, 9.6)}, {})

@@ -199,26 +199,6 @@ def test_an_example_outside_its_library_reports_what_it_can():
     assert not frame["quantity"].str.contains("exact supports").any()
 
 
-def test_published_volatility_is_explained_and_misses():
-    entry = STIFFNESS_ROW | {
-        "quantity": "volatility",
-        "printed": 0.515,
-        "corrected": SIGMA,
-        "ours": {"volatility": "x"},
-    }
-    found = model(sigma=[SIGMA / np.sqrt(2)] * 5, std=np.nan, sigma_std=np.nan)
-    found["volatility_of_lagrangian"] = ("replicate", "dof"), np.full((5, 1), 0.514)
-    frame = rows(config(rows=[entry]), found)
-    bias = only(frame, "equation (20)")
-    assert bias["ours_median"] == pytest.approx(np.sqrt(0.5))
-    assert "sigma^2/2" in bias["note"]
-    diagnostic = only(frame, "from the value of L")
-    assert diagnostic["ours_median"] == 0.514
-    assert "hardly depends on sigma" in diagnostic["note"]
-    assert set(frame["verdict"]) <= {"misses", ""}
-    assert not frame["quantity"].str.contains("coverage").any()
-
-
 def test_rollouts_count_the_replicates():
     frame = example_rows(
         "paper", Panel("one", config(), {"a": model()}, {"a": rollout(0.02, n=7)})

@@ -1,17 +1,11 @@
 """Figures of studies: what they compare, and that they say it right."""
 
-import copy
-
 import numpy as np
 import pytest
 import synthetic
 import xarray as xr
-from field_support import model_of
 from test_figures import stays_on_the_page, svg, words
-from test_space_time import CONFIG as FIELD
 
-from leastaction.core.families import system_from_config
-from leastaction.fields.time_scheme import EXACT, LEAPFROG, NEWMARK
 from leastaction.figures.style import draw, finding, grid_of, log_numbers
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel
 from leastaction_papers.scorecard.scores import errors_over_std
@@ -23,67 +17,6 @@ from leastaction_papers.stochastic_lagrangian.figures.sensor_study import (
     kind_of,
     level_of,
 )
-
-
-def field_panel(method, scheme, rho, used=1, error=1e-3):
-    config = copy.deepcopy(FIELD)
-    config["simulate"]["method"] = method
-    system = system_from_config(config["system"])
-    c = {"u_t**2": 0.5, "u_x**2": -4.5 * (1 + error), "u_xx**2": 0.0}
-    each = "replicate"
-    model = model_of(system, c, 0.5 * (1 + error), replicates=3).assign(
-        dispersion=(each, np.full(3, rho)),
-        dispersion_std=(each, np.full(3, 1e-3)),
-        dispersion_used=(each, np.full(3, used)),
-        scheme=(each, np.array([scheme] * 3, dtype=object)),
-    )
-    return Panel(method, config, {MAIN: model, BASELINE: model}, {})
-
-
-@pytest.fixture
-def schemes():
-    return [
-        field_panel("modal", EXACT, 0.001),
-        field_panel("leapfrog", LEAPFROG, -0.083),
-        field_panel("newmark", EXACT, 0.166),
-    ]
-
-
-def test_schemes_stand_beside_each_other_with_what_was_named(schemes):
-    figure = draw("scheme_study", schemes, {})
-    text = words(figure)
-    assert text.count("named right\n3 of 3") == 2
-    assert text.count("named right\n0 of 3") == 1
-    for axes in figure.axes:
-        shown = [label.get_text() for label in axes.get_xticklabels()]
-        assert shown == ["exact", "leapfrog", "Newmark"]
-        assert "(" in axes.get_ylabel()
-
-
-def test_each_system_of_the_schemes_has_a_row(schemes):
-    other = copy.deepcopy(schemes[0].config) | {"title": "Second"}
-    second = Panel("b", other, schemes[0].models, {})
-    assert len(draw("scheme_study", [*schemes, second], {}).axes) == 6
-
-
-def test_a_dispersion_that_no_mode_shows_is_not_drawn():
-    slow = field_panel("modal", EXACT, 17.0, used=0)
-    figure = draw("scheme_study", [slow], {})
-    assert "too slow" in words(figure)
-    assert len(figure.axes[2].lines) == 1
-
-
-def test_the_errors_are_those_of_the_estimates():
-    figure = draw("scheme_study", [field_panel("newmark", NEWMARK, 0.17)], {})
-    for axes in figure.axes[:2]:
-        points = [c.lines[0].get_ydata()[0] for c in axes.containers]
-        assert points == pytest.approx([0.1, 0.1])
-
-
-def test_schemes_are_those_of_fields():
-    coordinates = Panel("one", synthetic.config(), {}, {})
-    with pytest.raises(ValueError, match="'one' has no field"):
-        draw("scheme_study", [coordinates], {})
 
 
 def sensor_panel(level, kind=BOTH, title="Oscillator", error=1e-3, estimators=(MAIN,)):
@@ -217,15 +150,6 @@ def test_only_what_is_there_has_a_place_on_the_axis(sensors):
     shown = [label.get_text() for label in axes.get_xticklabels()]
     assert shown == ["$10^{-4}$", "$10^{-2}$"]
     assert axes.get_xlim() == pytest.approx((0.5e-4, 3e-2))
-
-
-@pytest.mark.parametrize("name", ["scheme_study", "sensor_study"])
-def test_studies_stay_on_the_page_and_repeat(schemes, sensors, name):
-    panels = schemes if name == "scheme_study" else sensors
-    settings = {"width": 160, "dpi": 60}
-    figure = draw(name, panels, settings)
-    assert svg(figure) == svg(draw(name, panels, settings))
-    assert stays_on_the_page(figure)
 
 
 TURN = np.array([[0.0, -1.0], [1.0, 0.0]])

@@ -4,9 +4,9 @@ import pytest
 import sympy as sp
 
 from leastaction.core.expressions import parse, symbol
-from leastaction.snapshots.backward_error import modified_lagrangian
 from leastaction_papers.scorecard.panel import Panel
 from leastaction_papers.scorecard.tables import render
+from leastaction_papers.shadow_integration.formulas import modified_lagrangian
 from leastaction_papers.shadow_integration.tables import modified_lagrangians
 
 SYSTEM = {

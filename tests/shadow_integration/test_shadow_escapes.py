@@ -1,6 +1,4 @@
-"""Laws of the figures of motions that may escape, and of the shadow studies."""
-
-import copy
+"""Laws of the figures of motions that may escape."""
 
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ from leastaction_papers.scorecard.verdict import reproduces
 from leastaction_papers.shadow_integration.figures.escape_paths import (
     kaplan_meier,
 )
-from leastaction_papers.shadow_integration.shadow_panel import cyclic_coordinates
 
 STOP = 100.0
 PLANE = {
@@ -93,15 +90,6 @@ def test_who_is_stopped_counts_until_then():
     np.testing.assert_allclose(share, expected)
 
 
-def test_survival_tells_escapes_and_medians():
-    one = panel(
-        published=escaping([10.0, 20.0, 30.0, STOP]), recommended=escaping([STOP] * 4)
-    )
-    found = texts(draw("survival_study", [one], {}))
-    assert "LSI, published (4 starts): 3 escaped, median 20 s" in found
-    assert "recommended (4 starts): 0 escaped, median > 100 s" in found
-
-
 def test_paths_tell_the_distribution_of_times():
     one = panel(published=escaping([10.0, STOP]), recommended=escaping([STOP] * 2))
     found = texts(draw("escape_paths", [one], {}))
@@ -157,63 +145,12 @@ def test_a_channel_is_closed_if_the_saddle_is_above_the_start(margin, said):
     ("figure", "missing"),
     [
         ("escape_paths", "validate.shadow.survival"),
-        ("survival_study", "validate.shadow.survival"),
         ("saddle_channels", "validate.shadow.potential"),
-        ("shadow_noise_study", "simulate.noise.levels"),
     ],
 )
 def test_what_is_missing_is_named(figure, missing):
     with pytest.raises(ValueError, match=missing):
         draw(figure, [synthetic.panel()], {})
-
-
-def test_the_noise_study_draws_what_there_is_at_each_level():
-    rollouts = {
-        name: synthetic.noisy(
-            synthetic.rollout(), synthetic.rollout((0.1, 0.1, 0.1)), levels=[0.0, 1e-3]
-        )
-        for name in ("recommended", "published")
-    }
-    models = {
-        name: synthetic.noisy(
-            synthetic.model(), synthetic.model(), levels=[0.0, 1e-3]
-        ).assign_attrs(synthetic.model().attrs)
-        for name in rollouts
-    }
-    figure = draw("shadow_noise_study", [synthetic.panel(models, rollouts)], {})
-    first = figure.axes[0]
-    drawn = [line.get_ydata() for line in first.lines if len(line.get_ydata()) == 2]
-    assert any(np.allclose(values, [1e-6, 0.1]) for values in drawn)
-
-
-def test_a_cyclic_coordinate_is_one_that_the_true_lagrangian_lacks():
-    config = copy.deepcopy(PLANE)
-    config["system"]["lagrangian"] = "m*(xdot**2 + x**2*ydot**2)/2 - m*x**2/2"
-    base = synthetic.rollout()
-    momentum = 0.3 + 1e-5 * np.sin(base["time_energy"].values)
-    found = (
-        base.drop_dims("dof")
-        .assign(
-            {
-                name: (("replicate", "order", *dims, "dof"), np.array([[values] * 3]))
-                for name, dims, values in (
-                    ("momentum_physical", ["time_energy"], momentum[:, None] * [2, 1]),
-                    ("momentum_range", [], [1.0, 1e-3]),
-                )
-            },
-        )
-        .assign_coords(dof=["x", "y"])
-    )
-    one = synthetic.panel(
-        {"recommended": synthetic.model()}, {"recommended": found}, config
-    )
-    assert cyclic_coordinates(one.truth) == ["y"]
-    figure = draw("shadow_mechanism_study", [one], {})
-    # Over the scale of the learned Lagrangian, which is one half.
-    assert r"within $2.0\times10^{-3}$" in texts(figure)
-    drawn = figure.axes[0].lines[0].get_ydata()
-    assert drawn.max() == pytest.approx(1e-5, rel=0.01)
-    assert "y" in figure.axes[0].get_ylabel()
 
 
 TIMES = [

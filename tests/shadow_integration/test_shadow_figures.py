@@ -54,18 +54,6 @@ def test_the_finding_says_which_motion_failed():
     assert "fails" not in finding("shadow_path", [panel()])
 
 
-def test_starts_that_failed_are_counted():
-    found = rollout()
-    found["horizon_error"][0, :4] = np.nan
-    one = panel({"recommended": model()}, {"recommended": found})
-    figure = draw("alignment", [one], COARSE)
-    assert "4 of 10 starts failed" in written(figure)
-
-
-def test_a_flow_says_that_it_has_no_energy():
-    assert "no energy" in written(draw("alignment", [panel()], COARSE))
-
-
 def test_level_sets_do_not_see_a_monotone_map():
     """H is known up to one, and up to a factor that may be negative."""
     _, true = box()

@@ -8,7 +8,8 @@ from support import motion_settings, system
 from leastaction import load as load_law
 from leastaction.core.contracts import check
 from leastaction.core.files import load, save
-from leastaction.snapshots.learned_model import LearnedFlow, LearnedLagrangian
+from leastaction.snapshots.learned_model import LearnedLagrangian
+from leastaction_papers.shadow_integration.learned_flow import LearnedFlow
 
 KEY = {"example": "e", "seed": 1}
 SIMULATION = motion_settings(
@@ -101,7 +102,6 @@ def test_a_learned_lagrangian_moves_like_the_truth(rollout):
     assert float(rollout["position_error"].max()) < 1e-4
     difference = abs(rollout["q_estimate"] - rollout["q_true"]).max().item()
     assert difference <= float(rollout["position_error"].max())
-    assert (rollout["position_error_short"] <= rollout["position_error"]).all()
 
 
 def test_velocities_of_snapshots_follow_from_positions_alone(rollout):
@@ -117,9 +117,8 @@ def test_velocities_of_snapshots_follow_from_positions_alone(rollout):
 
 
 def test_each_order_brings_the_energy_nearer(rollout):
-    for name in ("misalignment", "energy_deviation"):
-        zero, two, four = rollout[name].values.ravel()
-        assert zero > 10 * two > 50 * four, name
+    zero, two, four = rollout["misalignment"].values.ravel()
+    assert zero > 10 * two > 50 * four
 
 
 def test_the_true_lagrangian_integrated_misses_what_a_shadow_makes_up(rollout):
@@ -137,7 +136,7 @@ def test_factor_and_sign_of_a_lagrangian_change_nothing_but_its_scale(
     found = rolled(truth, other)
     ratio = (found["scale"] / rollout["scale"]).values
     np.testing.assert_allclose(ratio, -3.0, rtol=1e-9)
-    for name in ("misalignment", "energy_deviation", "energy_band"):
+    for name in ("misalignment", "energy_band"):
         np.testing.assert_allclose(found[name], rollout[name], rtol=1e-3, atol=1e-9)
     np.testing.assert_allclose(found["q_estimate"], rollout["q_estimate"], atol=1e-8)
 
@@ -177,14 +176,6 @@ def test_coarse_samples_of_a_passage_are_those_of_the_fine_rollout(truth, model)
     )
     energy = found["passage_energy"].values.ravel()
     assert abs(energy).max() < 1e-4
-
-
-def test_scaled_masses_do_not_depend_on_the_factor_of_a_lagrangian(
-    truth, model, rollout
-):
-    found = rolled(truth, model.assign(coefficient=-3.0 * model["coefficient"]))
-    np.testing.assert_allclose(found["mass"], rollout["mass"], rtol=1e-9)
-    assert found["mass_true"].item() == 1.0
 
 
 def test_a_motion_through_two_positions_needs_no_velocity(truth, model):

@@ -10,7 +10,6 @@ from snapshot_support import partial_derivatives
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.expressions import parse
 from leastaction.core.multi_index import multi_indices
-from leastaction.snapshots import backward_error as formulas
 from leastaction.snapshots.backward_error_numerical import (
     POINTS_PER_BATCH,
     energy,
@@ -20,6 +19,7 @@ from leastaction.snapshots.backward_error_numerical import (
     needed_order,
 )
 from leastaction.snapshots.discrete_lagrangian import RULES
+from leastaction_papers.shadow_integration import formulas
 
 inverse_modified_lagrangian = partial(modified_lagrangian, inverse=True)
 

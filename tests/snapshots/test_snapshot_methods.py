@@ -12,8 +12,9 @@ from leastaction.snapshots.constrained_rows import (
     minimum_norm,
 )
 from leastaction.snapshots.discrete_lagrangian import one_step_errors, whitened
-from leastaction.snapshots.learned_model import LearnedFlow, LearnedLagrangian
+from leastaction.snapshots.learned_model import LearnedLagrangian
 from leastaction_papers.shadow_integration import gaussian_processes as gp
+from leastaction_papers.shadow_integration.learned_flow import LearnedFlow
 
 
 def learned(observations, damping="evidence", **changes):

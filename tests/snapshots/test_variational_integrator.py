@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from leastaction.snapshots.bases import Basis, RadialBasis, WeightSpace
+from leastaction.snapshots.bases import RadialBasis, WeightSpace
 from leastaction.snapshots.discrete_lagrangian import (
     discrete_euler_lagrange,
     discrete_mass,
@@ -158,11 +158,3 @@ def test_tolerance_is_above_the_round_off_of_large_coefficients(integrators):
     )
     smooth = integrator.tolerance(START, VELOCITY)
     assert rough.tolerance(START, VELOCITY) > 100 * smooth
-
-
-def test_a_basis_without_a_jet_is_refused():
-    class Other(Basis):
-        dof, size = 1, 1
-
-    with pytest.raises(TypeError, match="Other has no compiled jet"):
-        VariationalIntegrator(Other(), np.ones(1), H, "midpoint")

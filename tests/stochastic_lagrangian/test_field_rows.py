@@ -47,17 +47,6 @@ ERRORS = [
 ]
 
 
-def test_a_node_is_right_if_all_its_candidates_are():
-    share = np.tile([1.0, 1.0, 0.0], (1, 9, 1))
-    share[0, 3, 1] = 0.5  # one of two springs is missing
-    share[0, 4, 2] = 0.5  # a curvature too many
-    share[0, 0, 2] = np.nan  # there is no such candidate
-    of_node = ("replicate", "node", "term")
-    found = rows(model(1, node_support=(of_node, share)))
-    row = found.loc["nodes with exactly the right terms"]
-    assert (row["ours_median"], row["unit"], row["corrected"]) == (7, "of 9", 9)
-
-
 def schemes(names, rho, used):
     each = "replicate"
     return model(

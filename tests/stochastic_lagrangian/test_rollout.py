@@ -6,8 +6,8 @@ import xarray as xr
 from stages import validate
 from support import OSCILLATOR_LIBRARY, example, model_of, observe, oscillator, system
 
-from leastaction.core.comparison import comparison
 from leastaction.core.contracts import problems
+from leastaction_papers.stochastic_lagrangian.comparison import comparison
 
 EXACT = {"xdot**2": 0.5, "x**2": -12.5}
 SETTINGS = {"lengths": 3, "trajectories": 20, "samples": 51}

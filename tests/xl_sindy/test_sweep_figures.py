@@ -27,13 +27,10 @@ def a_rollout(offset=0.0, levels=(1e-3, 2e-2), modes=("independent", "shared")):
     true = np.cos(time)[None, None, :, None]
     case = (1, len(modes), len(levels), 1, time.size)
     each = ("replicate", "noise_mode", "noise_level", "trajectory", "time")
-    energy = np.full(case, -9.81)
     return xr.Dataset(
         {
             "q_true": (("replicate", "trajectory", "time", "dof"), true),
             "q_estimate": ((*each, "dof"), np.zeros((*case, 1)) + true[0] + offset),
-            "hamiltonian_true": (each[:1] + each[3:], energy[:, 0, 0]),
-            "hamiltonian_estimate": (each, energy + 1e-3 * offset * time),
         },
         coords={
             "replicate": [0],
@@ -46,14 +43,15 @@ def a_rollout(offset=0.0, levels=(1e-3, 2e-2), modes=("independent", "shared")):
     )
 
 
-def panel(example="xl/pendulum", channels=None, dissipation=None, rows=()):
+def two_panels():
+    return [panel(rows=ROWS), panel("xl/other", rows=ROWS)]
+
+
+def panel(example="xl/pendulum", channels=None, rows=()):
     config = copy.deepcopy(PENDULUM)
     config["publish"] = {"rows": list(rows)}
     if channels:
         config["simulate"]["noise"]["channels"] = channels
-    if dissipation:
-        config["system"]["dissipation"] = dissipation
-        config["library"]["dissipation"] = [{"terms": ["thdot**2", "abs(thdot)"]}]
 
     def wrong(level):
         return 0.75 if level > 0.01 else 0.0
@@ -68,29 +66,9 @@ def panel(example="xl/pendulum", channels=None, dissipation=None, rows=()):
     return Panel(example, config, models, rollouts)
 
 
-def panels_of(name):
-    if name == "damping_study":
-        return [panel(dissipation="thdot**2/10"), panel(dissipation="abs(thdot)/5")]
-    if name == "channel_study":
-        sets = (["q", "qdot", "qddot"], ["q", "qdot"], ["q"])
-        return [panel(channels=channels) for channels in sets]
-    return [panel(rows=ROWS), panel("xl/other", rows=ROWS)]
-
-
-NAMES = (
-    "noise_coefficients",
-    "trajectories",
-    "energy",
-    "noise_limits",
-    "success_study",
-    "channel_study",
-    "damping_study",
-)
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["trajectories", "noise_limits", "success_study"])
 def test_axes_have_units_and_nothing_is_clipped(name):
-    figure = draw(name, panels_of(name), {"width": 160})
+    figure = draw(name, two_panels(), {"width": 160})
     assert len(figure.legends) == 1
     shown = [axes for axes in figure.axes if axes.axison]
     for axes in shown:
@@ -113,9 +91,7 @@ def test_the_same_data_give_the_same_bytes():
     assert first == second
 
 
-@pytest.mark.parametrize(
-    "name", ["noise_limits", "success_study", "damping_study", "channel_study"]
-)
+@pytest.mark.parametrize("name", ["noise_limits", "success_study"])
 def test_without_a_sweep_there_is_nothing_to_draw(name):
     with pytest.raises(ValueError, match="no "):
         draw(name, [Panel("empty", copy.deepcopy(PENDULUM), {}, {})], {})
@@ -168,16 +144,6 @@ def test_a_constant_coordinate_has_limits_around_it():
     assert low < 2.0 < high
 
 
-def test_an_energy_of_zero_is_shown_as_it_is():
-    shown = panel()
-    for rollout in shown.rollouts.values():
-        rollout["hamiltonian_true"][:] = 0.0
-    axes = draw("energy", [shown], {}).axes[0]
-    assert axes.get_ylabel().endswith("(J)")
-    drawn = [line for line in axes.lines if len(line.get_ydata()) > 2]
-    assert len(drawn) == 1 + len(shown.rollouts)
-
-
 def test_methods_have_names_of_their_papers_in_the_legend():
     text = words(draw("noise_limits", [panel(rows=ROWS)], {}))
     for name in ("recommended", "xL-SINDy", "SINDy-PI"):
@@ -219,13 +185,6 @@ def test_levels_are_named_at_zero_and_powers_of_ten():
     assert label_of_level(0.02) == r"$2\times10^{-2}$"
 
 
-def test_damping_is_shown_over_its_truth():
-    figure = draw("damping_study", panels_of("damping_study"), {})
-    assert "4/4" in words(figure)
-    (bars,) = figure.axes[0].containers
-    np.testing.assert_allclose(bars.lines[0].get_ydata(), 1.0, atol=0.01)
-
-
 def test_a_variant_with_the_same_data_is_shown_with_its_example():
     base, other = panel(), panel("xl/pendulum-slow", channels=["q"])
     variant = panel("xl/pendulum-smoothed")
@@ -238,11 +197,11 @@ def test_a_variant_with_the_same_data_is_shown_with_its_example():
 
 
 def test_findings_count_where_the_rival_is_worse():
-    said = finding("noise_limits", panels_of("noise_limits"))
+    said = finding("noise_limits", two_panels())
     assert "xL-SINDy 0.001 (0.06), SINDy-PI none" in said
     assert "SINDy-PI endures less than xL-SINDy in 2 of 2 systems" in said
     assert "The recommended estimator: ≥ 0.1 and ≥ 0.1." in said
-    said = finding("trajectories", panels_of("trajectories"))
+    said = finding("trajectories", two_panels())
     assert "With noise of σ = 0.02 the first coordinate" in said
     assert "further off than xL-SINDy in 2 of 2 systems" in said
 

@@ -138,12 +138,68 @@ class Contract:
         return xr.Variable(variable.dims, array, attrs, fastpath=True)
 
 
+OF_DAMPING = """
+    dissipation_term:
+        dissipation_status [1] what algebra says about the term of D
+        dissipation_equivalent [1] equivalent of a removed candidate of D
+    replicate dissipation_term:
+        dissipation_coefficient_estimate [mixed] coefficient of the Rayleigh function D
+        dissipation_coefficient_std [mixed] its standard error
+        dissipation_support [1] whether the term of D is selected
+"""
+OF_SQUARES = """
+    replicate dof volatility_term:
+        volatility_coefficient_estimate [mixed] coefficient of S^2
+        volatility_coefficient_std [mixed] its standard error
+        volatility_root_estimate [mixed] coefficient of S where S^2 is a perfect square
+        volatility_root_std [mixed] its standard error
+        volatility_support [1] whether the term of S^2 is selected
+"""
+MODEL = Contract(
+    "identify",
+    variables(
+        f"""
+        term:
+            status [1] what algebra says about the term
+            equivalent [1] equivalent of a removed candidate
+        replicate term:
+            coefficient_estimate [mixed] coefficient of L
+            coefficient_std [mixed] standard error of the coefficient
+            support [1] whether the term is selected
+        {OF_DAMPING}
+        replicate:
+            alternatives [1] other subsets that fit as well
+        replicate dof:
+            volatility_is_constant [1] whether S is a constant
+            volatility_estimate [(units of qddot) s^0.5] volatility
+            volatility_std [(units of qddot) s^0.5] standard error of the volatility
+        replicate dof dof_other:
+            noise_covariance [(units of qddot)^2 s] covariance S S^T of the random force
+        {OF_SQUARES}
+        replicate dof term:
+            equation_coefficient_estimate [mixed] coefficient of L as one equation of \
+motion gives it
+        replicate size:
+            criterion [1] selection criterion of the best subset of each size
+        """,
+        may_be_empty=variables(OF_DAMPING + OF_SQUARES),
+        optional=(
+            "equivalent",
+            "dissipation_status",
+            "dissipation_equivalent",
+            "volatility_coefficient_std",
+            "equation_coefficient_estimate",
+            "criterion",
+        ),
+    ),
+    model="leastaction.core.model:IdentifiedModel",
+)
+
+
 @families.of_families
 def contracts() -> Mapping[str, Contract]:
     """Every contract by its name."""
-    from leastaction.core import estimate
-
-    result = dict(estimate.CONTRACTS)
+    result = {"model": MODEL}
     for module in families.modules("contracts"):
         result |= module.CONTRACTS
     return result

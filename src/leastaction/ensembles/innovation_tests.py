@@ -122,30 +122,34 @@ def impulses(
     law = model.discrete(fit.structure, parameters)
     kicks = law and model.kicks(fit.structure, parameters)
     shapes = law and _shapes(law, kicks, parameters.noise, model.dt)
-    if not shapes:
-        return None
-    result = []
-    for shape in shapes:
-        norm = np.sqrt(np.sum(shape**2))
-        if not norm > 0 or min(map(len, series)) <= len(shape):
-            continue
-        shape = shape / norm
-        filtered = [_matched(x, shape) for x in series]
-        z = np.concatenate(filtered)
-        rho = sum(np.correlate(x, x, "full") for x in shape.T)
-        square = np.mean(z**2)
-        kurtosis = float(np.mean(z**4) / square**2 - 3)
-        score = kurtosis / np.sqrt(24 * np.sum(rho**4) / len(z))
-        part = min(1.0, norm**2 * model.dt * np.sum(rho**2) / square)
-        rate = 3 * part**2 * np.sum(rho**4) / np.sum(rho**2) ** 2 / model.dt
-        places, carried = _largest(z, len(shape))
-        ends = np.cumsum([0, *map(len, filtered)])
-        of = np.searchsorted(ends, places, side="right") - 1
-        times = (places - ends[of] + 1) * model.dt
-        excess = np.sum(z**4 - 3 * square**2)
-        rate = rate / kurtosis if kurtosis > 0 else np.inf
-        result.append(Impulses(kurtosis, float(score), rate, carried / excess, times))
-    return max(result, key=lambda one: one.score, default=None)
+    shortest = min(map(len, series))
+    usable = [s for s in shapes or () if np.any(s != 0) and len(s) < shortest]
+    by_shape = (_of_shape(shape, series, model.dt) for shape in usable)
+    return max(by_shape, key=lambda impulses: impulses.score, default=None)
+
+
+def _of_shape(shape: np.ndarray, series: Sequence[np.ndarray], dt: float) -> Impulses:
+    """What the filter matched to one shape says."""
+    norm = np.sqrt(np.sum(shape**2))
+    filtered = [_matched(x, shape / norm) for x in series]
+    z = np.concatenate(filtered)
+    rho = sum(np.correlate(x, x, "full") for x in (shape / norm).T)
+    variance = np.mean(z**2)
+    kurtosis = float(np.mean(z**4) / variance**2 - 3)
+    score = float(kurtosis / np.sqrt(24 * np.sum(rho**4) / len(z)))
+    part = min(1.0, norm**2 * dt * np.sum(rho**2) / variance)
+    rate = 3 * part**2 * np.sum(rho**4) / np.sum(rho**2) ** 2 / dt
+    rate = rate / kurtosis if kurtosis > 0 else np.inf
+    places, carried = _largest(z, len(shape))
+    share = carried / np.sum(z**4 - 3 * variance**2)
+    return Impulses(kurtosis, score, rate, share, _times(places, filtered, dt))
+
+
+def _times(places: np.ndarray, filtered: Sequence[np.ndarray], dt: float):
+    """Times, s, from the begin of their record, of places in all records together."""
+    ends = np.cumsum([0, *map(len, filtered)])
+    record = np.searchsorted(ends, places, side="right") - 1
+    return (places - ends[record] + 1) * dt
 
 
 def _shapes(law, kicks, noise, dt: float) -> list[np.ndarray] | None:

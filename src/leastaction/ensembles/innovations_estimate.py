@@ -15,6 +15,7 @@ from leastaction.core.estimate import (
     VolatilityEstimate,
 )
 from leastaction.core.library import Library
+from leastaction.core.model import LEAST_P_VALUE
 from leastaction.ensembles.after_selection import (
     Nearest,
     force_bounds,
@@ -42,8 +43,6 @@ from leastaction.ensembles.term_search import (
 )
 from leastaction.ensembles.whittle import BandedStateSpace
 
-# Below this p-value innovations are not white.
-LEAST_P_VALUE = 1e-3
 # Innovations that a model keeps, for figures.
 MOST_KEPT = 100_000
 # Share of eigenvectors below which a parameter does not belong to a combination.

@@ -70,20 +70,6 @@ FLOW = variables(
         flow_test [SI units of each row] E dx/dt at the test samples
     """
 )
-HYPERPARAMETERS = variables(
-    """
-    replicate fit process:
-        length_scale [SI] length scale of the Gaussian kernel
-    replicate fit effort:
-        task_vector [SI] v of the covariance between efforts
-        task_diagonal [SI] d of the covariance between efforts
-    replicate fit row:
-        noise_variance [SI] variance of the noise of the targets
-    replicate fit:
-        log_likelihood [SI] marginal log likelihood
-    """,
-    UNITS,
-)
 BLOCKS = variables(
     """
     state:
@@ -174,11 +160,6 @@ CONTRACTS = {
         FLOW | SCHEME,
     ),
     "effort_data": Contract("assemble with method effort_targets", TRAINING),
-    "effort_process": Contract(
-        "identify with method multi_task_process or independent_processes",
-        TRAINING | HYPERPARAMETERS,
-        model="leastaction.ports.model:PortModel",
-    ),
     "effort_gradient": Contract(
         "identify with method hamiltonian_gradient",
         TRAINING | BLOCKS,

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.core.contracts import time_step
+from leastaction.core.contracts import Contract, time_step
 from leastaction.ports.contracts import CONTRACTS, MATRICES, TRAINING
 
 # Weights by shift, times the step.
@@ -122,7 +122,7 @@ def training_set(equations: xr.Dataset, fit: int) -> tuple[np.ndarray, np.ndarra
 
 
 def with_training_data(
-    contract: str, equations: xr.Dataset, values: Mapping
+    contract: Contract, equations: xr.Dataset, values: Mapping
 ) -> xr.Dataset:
     """Dataset of a fit: the training data of `equations`, and its results."""
-    return equations[list(TRAINING)].assign(CONTRACTS[contract].dataset(values))
+    return equations[list(TRAINING)].assign(contract.dataset(values))

@@ -17,6 +17,7 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.expressions import parse, symbol
+from leastaction.ports.contracts import CONTRACTS
 from leastaction.ports.dae import Constraint, compiled, linearised
 from leastaction.ports.effort_data import (
     training_data,
@@ -53,7 +54,7 @@ def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
         number[block] = k
     stored = {key: _stored(key, values) for key, values in result.items()}
     return with_training_data(
-        "effort_gradient",
+        CONTRACTS["effort_gradient"],
         equations,
         {**stored, "block": number, "multiplier": np.array(multipliers, dtype=int)},
     )

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 import xarray as xr
 
+from leastaction.core import families
 from leastaction.ports.contracts import TWICE, expected_gain
 from leastaction.ports.dae import PortDae
 from leastaction.ports.effort_data import training_set
@@ -15,8 +16,8 @@ from leastaction.ports.port_structure import Candidates
 class PortModel:
     """One fit of the efforts z(x), with what was known of the system.
 
-    Of a dataset of one replicate, contract ``effort_process`` or ``effort_gradient``,
-    fit number `fit`: by itself the largest training set of all times.
+    Of a dataset of one replicate, such as of the contract ``effort_gradient``, fit
+    number `fit`: by itself the largest training set of all times.
     """
 
     def __init__(self, dataset: xr.Dataset, fit: int | None = None):
@@ -55,13 +56,8 @@ class PortModel:
 
     @cached_property
     def _fitted(self):
-        if self.dataset.attrs["contract"] == "effort_process":
-            from leastaction.ports.multi_task_process import ProcessEfforts as Efforts
-        else:
-            from leastaction.ports.hamiltonian_gradient import (
-                GradientEfforts as Efforts,
-            )
-        return Efforts(self.dataset, self.fit)
+        efforts = families.registered("EFFORTS")[self.dataset.attrs["contract"]]
+        return families.implementation(efforts)(self.dataset, self.fit)
 
     def efforts(self, x) -> np.ndarray:
         """Posterior mean of z, shape (point, effort)."""

@@ -56,7 +56,6 @@ from leastaction.core.settings import (
     Integer,
     Names,
     Number,
-    Positive,
     Quantities,
     Settings,
     Share,
@@ -188,32 +187,6 @@ class EffortTargets(Assemble):
     run = ".effort_data:effort_targets"
     reads = ("flow_data",)
     makes = "effort_data"
-
-
-class EffortProcess(Identify):
-    """Efforts as Gaussian processes."""
-
-    reads = ("effort_data",)
-    makes = "effort_process"
-
-    noise_floor: Positive = Field(
-        1e-10, description="Least variance of the noise over the mean square target."
-    )
-    starts: Count = Field(2, description="Starts of the search for hyperparameters.")
-    iterations: Count = Field(200, description="Steps of the search, at most.")
-    seed: Integer = Field(0, description="Of the random starts.")
-
-
-class MultiTaskProcess(EffortProcess):
-    """Efforts as one multi-task Gaussian process behind J − R, as published."""
-
-    run = ".multi_task_process:multi_task_process"
-
-
-class IndependentProcesses(EffortProcess):
-    """Every effort as a Gaussian process of its own, on A⁻¹ (E ẋ − B u): a baseline."""
-
-    run = ".multi_task_process:independent_processes"
 
 
 class HamiltonianGradient(Identify):

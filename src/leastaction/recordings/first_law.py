@@ -106,7 +106,7 @@ def starts(
     how = {"largest": min(LARGEST_START, len(problem.columns)), "ranked": LARGEST_START}
     found, ratio, _ = null_vector_path(equations, compiled, problem.columns, how)
     supports = [found.supports[size] for size in sorted(found.supports)]
-    supports.append((*oscillators(problem.terms, problem.columns), *ratio.kept))
+    supports.append((*oscillators(problem.terms, problem.columns), *ratio.mandatory))
     for support in dict.fromkeys(map(tuple, supports)):
         c = least_ratio(problem, ratio, support)
         if np.isfinite(c).all() and c.any():
@@ -115,10 +115,10 @@ def starts(
 
 def least_ratio(problem: Problem, ratio: Ratio, support) -> np.ndarray:
     """Coefficients of least ρ of a support, each part with a scale of its own."""
-    c = np.zeros(len(problem.touched) + len(ratio.kept))
-    held = problem.touched[[k for k in support if k not in ratio.kept]]
+    c = np.zeros(len(problem.touched) + len(ratio.mandatory))
+    held = problem.touched[[k for k in support if k not in ratio.mandatory]]
     for part in [-1] if problem.driven else parts(held):
-        mine = [k for k in support if k in ratio.kept or problem.touched[k] & part]
+        mine = [k for k in support if k in ratio.mandatory or problem.touched[k] & part]
         c[mine] = ratio.minimise(mine)[1] / ratio.length[mine]
         if not problem.driven:
             scale = problem.candidates.fixed([k for k in mine if c[k]], c)

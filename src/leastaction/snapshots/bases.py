@@ -19,6 +19,7 @@ weights of the features (section 2.1.2 there). A map A that does not see a direc
 z makes every Lagrangian of the features invariant along it.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -37,7 +38,7 @@ VELOCITY_RATIO = 4.0
 SAMPLES_OF_RADIAL, SAMPLES_OF_WEIGHT_SPACE = 64, 200
 
 
-class Basis:
+class Basis(ABC):
     """Functions of (q, q̇) with all partial derivatives.
 
     A basis has a `size` (number of functions), `dof`, and :meth:`partial`; for rollouts
@@ -48,9 +49,9 @@ class Basis:
     size: int
     dof: int
 
+    @abstractmethod
     def partial(self, state: np.ndarray, *axes: int) -> np.ndarray:
         """Derivatives by components `axes` of states, new array (sample, function)."""
-        raise NotImplementedError
 
     def derivatives(
         self, states: np.ndarray, coefficients: np.ndarray, order: int
@@ -59,13 +60,13 @@ class Basis:
         axes = factors(states.shape[1], order)
         return np.array([self.partial(states, *one) @ coefficients for one in axes])
 
+    @abstractmethod
     def jet(self, coefficients: np.ndarray) -> tuple[str, np.ndarray, ...]:
         """Gradient and Hessian of L: Numba source, and its arrays.
 
         ``jet(z, layout, values, work, second_order, gradient, hessian)``, of which
         `layout` (integers), `values` and `work` are returned.
         """
-        raise TypeError(f"{type(self).__name__} has no compiled jet")
 
     def to_dataset(self) -> dict[str, np.ndarray]:
         """Values of its variables in the contract ``shadow_equations``."""
@@ -76,20 +77,6 @@ class Basis:
         """Basis of one replicate and case from its variables."""
         values = {name: dataset[name].values[0] for name in cls.VARIABLES}
         return cls(**{k: v.item() if np.ndim(v) == 0 else v for k, v in values.items()})
-
-
-def basis_of(dataset: xr.Dataset) -> Basis:
-    """Basis of one replicate from its variables; a ValueError if none is there."""
-    from leastaction.snapshots.turned_features import TurnedFeatures  # a WeightSpace
-
-    kinds = (TurnedFeatures, WeightSpace, RadialBasis)
-    for kind in kinds:
-        if set(kind.VARIABLES) <= set(dataset.data_vars):
-            return kind.from_dataset(dataset)
-    raise ValueError(
-        f"no basis among {sorted(dataset.data_vars)}; expected "
-        + ", or ".join(" and ".join(map(repr, kind.VARIABLES)) for kind in kinds)
-    )
 
 
 # A row of `values` is b, 1/ε² and the centre.

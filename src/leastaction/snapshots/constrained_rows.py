@@ -28,13 +28,13 @@ import xarray as xr
 from scipy.linalg import solve_triangular
 
 from leastaction.core.contracts import check
-from leastaction.snapshots.bases import basis_of
 from leastaction.snapshots.contracts import lagrangian_dataset
 from leastaction.snapshots.discrete_lagrangian import (
     massive,
     one_step_errors,
     positions_of,
 )
+from leastaction.snapshots.turned_features import basis_of
 
 # Damping below this, of the largest singular value, is round-off.
 SMALLEST_DAMPING = 1e-11

@@ -115,14 +115,6 @@ FIELD = mixed_variables(
     required=("length_scale", "waves", "distance"),
 )
 
-FIELD_LAW = mixed_variables(
-    """
-    replicate term:
-        coefficient [-] coefficient of the term in u_tt
-    """,
-    finite=("coefficient",),
-)
-
 
 CONTRACTS = {
     "nothing": Contract("differentiate or assemble with method none", {}),
@@ -140,11 +132,6 @@ CONTRACTS = {
         "identify with method discrete_density",
         FIELD,
         model="leastaction.snapshots.field_models:LearnedField.from_dataset",
-    ),
-    "field_law": Contract(
-        "identify with method field_regression",
-        FIELD_LAW,
-        model="leastaction.snapshots.field_models:FieldLaw.from_dataset",
     ),
 }
 

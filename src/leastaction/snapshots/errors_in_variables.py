@@ -30,7 +30,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import xarray as xr
 
-from leastaction.snapshots.bases import Basis, WeightSpace, basis_of
+from leastaction.snapshots.bases import Basis, WeightSpace
 from leastaction.snapshots.constrained_rows import (
     ConstrainedRows,
     evidence_maximisation,
@@ -51,6 +51,7 @@ from leastaction.snapshots.discrete_lagrangian import (
     positions_of,
     quadrature,
 )
+from leastaction.snapshots.turned_features import basis_of
 
 ROUNDS = 2
 

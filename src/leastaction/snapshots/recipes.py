@@ -34,7 +34,6 @@ from leastaction.core.method import (
 )
 from leastaction.core.settings import (
     Cases,
-    Expression,
     Flag,
     Integer,
     Names,
@@ -211,32 +210,6 @@ class DiscreteDensity(Identify):
         None,
         description="Whether the density is even under u → −u; null, the more "
         "probable.",
-    )
-
-
-class FieldRegression(Identify):
-    """Sequential thresholded least squares of u_tt on terms of a differential equation.
-
-    As Rudy, Brunton, Proctor and Kutz; a baseline.
-    """
-
-    run = ".field_models:field_regression"
-    reads = ("nothing",)
-    makes = "field_law"
-    returns_to_samples = True
-
-    derivatives: Literal["finite_differences", "spectral"] = Field(
-        "finite_differences",
-        description="finite_differences, of order 2; spectral, in space, and "
-        "differences of order 4 in time.",
-    )
-    threshold: Positive = Field(0.05, description="Smallest coefficient kept.")
-    terms: Annotated[list[Expression], Field(min_length=1)] = Field(
-        [
-            *("u", "u**2", "u**3", "u**4", "u**5", "u_x", "u_xx", "u_t"),
-            *("u*u_x", "u*u_xx", "u*u_t", "u_x**2"),
-        ],
-        description="Terms in u, u_t, u_x and u_xx, u the name of the field.",
     )
 
 

@@ -24,7 +24,13 @@ from scipy.linalg import null_space
 from leastaction.core.multi_index import factors
 from leastaction.core.symmetries import Symmetry
 from leastaction.snapshots.backward_error_numerical import Jet, factorials, monomials
-from leastaction.snapshots.bases import VELOCITY_RATIO, WeightSpace, scaled_inputs
+from leastaction.snapshots.bases import (
+    VELOCITY_RATIO,
+    Basis,
+    RadialBasis,
+    WeightSpace,
+    scaled_inputs,
+)
 
 # Of what is one: below this it is round-off.
 ROUND_OFF = 1e-9
@@ -215,3 +221,15 @@ def _inverse_root(x: Jet) -> Jet:
     for k in range(1, x.degree + 1):
         terms.append(terms[-1] * rest * ((0.5 - k) / k))
     return sum(terms[1:], terms[0])
+
+
+def basis_of(dataset: xr.Dataset) -> Basis:
+    """Basis of one replicate from its variables; a ValueError if none is there."""
+    kinds = (TurnedFeatures, WeightSpace, RadialBasis)
+    for kind in kinds:
+        if set(kind.VARIABLES) <= set(dataset.data_vars):
+            return kind.from_dataset(dataset)
+    raise ValueError(
+        f"no basis among {sorted(dataset.data_vars)}; expected "
+        + ", or ".join(" and ".join(map(repr, kind.VARIABLES)) for kind in kinds)
+    )

@@ -19,19 +19,12 @@ DENSITY_ROLLOUT = variables(
     """
     replicate dof q_bin qdot_bin:
         density_true [1/(q qdot)] stationary density
-        density_estimate [1/(q qdot)] stationary density
-    replicate bump_q bump_qdot:
-        residual_score [1] residual of the model's equation for the true density, \
-over its standard error
-    replicate state:
-        std_true [unit of the state] standard deviation
-        std_estimate [unit of the state] standard deviation
     replicate dof:
         total_variation [1] total variation distance of the densities
     state bin:
         cell_centre [unit of the state] centre of the cell
     """,
-    finite=("density_true", "std_true"),
+    finite=("density_true",),
 )
 
 

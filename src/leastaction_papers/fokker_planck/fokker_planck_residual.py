@@ -41,9 +41,6 @@ from leastaction.densities.stationary_estimate import (
 )
 from leastaction_papers.fokker_planck.contracts import CONTRACTS
 
-# The simplex ends at ten digits of the parameters, whatever the residual.
-SIMPLEX_OPTIONS = {"xatol": 1e-10, "fatol": 0.0, "maxiter": 4000, "maxfev": 8000}
-
 
 def central_stencil(
     observations: xr.Dataset, settings: Mapping, library: Mapping
@@ -106,7 +103,7 @@ def stationary_residual(
 def residual_least_squares(
     equations: xr.Dataset, settings: Mapping
 ) -> tuple[LagrangianEstimate, VolatilityEstimate]:
-    """Minimise the residual, as published; the paper names no minimiser.
+    """Minimise the residual, a quadratic form, as published.
 
     Of the first `batches` of the record: the same with fewer samples.
     """
@@ -118,15 +115,9 @@ def residual_least_squares(
             "fewer, or raise simulate.batches"
         )
     gram = gram[:first, :first].mean(axis=(0, 1))
-    noisy = equations.variables["kind"].values == "volatility"
 
     def solve(known: np.ndarray) -> Solution:
-        if settings["minimiser"] == "nelder_mead":
-            cases = known.reshape(-1, known.shape[-1])
-            values = [_nelder_mead(gram, one, noisy) for one in cases]
-            values = np.reshape(values, known.shape)
-        else:
-            values = _minimum(gram, known)
+        values = _minimum(gram, known)
         least = (values @ gram * values).sum(axis=-1)
         meaning = "sum of squared residuals at the minimum"
         about = {"objective": (least, "mixed", meaning)}
@@ -190,23 +181,3 @@ def _minimum(gram: np.ndarray, known: np.ndarray) -> np.ndarray:
     inverse = np.linalg.pinv(scaled, rcond=free.sum() * np.finfo(float).eps)
     values[..., free] = (inverse @ (right / size)[..., None])[..., 0] / size
     return values
-
-
-def _nelder_mead(gram, known, noisy) -> np.ndarray:
-    """Simplex search over parameters: noise strengths stand for their squares."""
-    from scipy.optimize import minimize  # slow to import, for a search alone
-
-    free = np.isnan(known)
-
-    def coefficients(x):
-        values = known.copy()
-        values[free] = np.where(noisy[free], x**2, x)
-        return values
-
-    def objective(x):
-        values = coefficients(x)
-        return values @ gram @ values
-
-    start, how = np.ones(free.sum()), {"method": "Nelder-Mead"}
-    found = minimize(objective, start, options=SIMPLEX_OPTIONS, **how)
-    return coefficients(found.x)

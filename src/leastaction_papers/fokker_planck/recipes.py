@@ -1,7 +1,5 @@
 """Steps of the published recipe and its rivals, and how models are rolled out."""
 
-from typing import Literal
-
 from pydantic import Field
 
 from leastaction.core.method import Assemble, Differentiate, Rollout
@@ -35,10 +33,6 @@ class ResidualLeastSquares(WithVolatility):
     run = ".fokker_planck_residual:residual_least_squares"
     reads = ("stationary_residual",)
 
-    minimiser: Literal["closed_form", "nelder_mead"] = Field(
-        "closed_form",
-        description="The objective is quadratic; nelder_mead is for comparison.",
-    )
     batches: Count | None = Field(
         None, description="First batches of the record that count; null, all of them."
     )

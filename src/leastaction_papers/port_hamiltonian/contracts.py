@@ -1,8 +1,22 @@
 """Datasets between the stages of the published recipe and its rivals."""
 
 from leastaction.core.contracts import Contract, variables
-from leastaction.ports.contracts import SCHEME, UNITS
+from leastaction.ports.contracts import SCHEME, TRAINING, UNITS
 
+HYPERPARAMETERS = variables(
+    """
+    replicate fit process:
+        length_scale [SI] length scale of the Gaussian kernel
+    replicate fit effort:
+        task_vector [SI] v of the covariance between efforts
+        task_diagonal [SI] d of the covariance between efforts
+    replicate fit row:
+        noise_variance [SI] variance of the noise of the targets
+    replicate fit:
+        log_likelihood [SI] marginal log likelihood
+    """,
+    UNITS,
+)
 ERRORS = variables(
     """
     replicate fit row:
@@ -15,7 +29,6 @@ ERRORS = variables(
         effort_residual [SI] the same of z, through the inverse of J - R
     replicate fit row:
         coverage [1] share of test samples inside the 95 % band of (J - R) z
-        band [SI] posterior standard deviation of (J - R) z, rms
         target_rmse [SI] error of the training targets, rms
     """,
     UNITS,
@@ -46,13 +59,6 @@ rows, truth
 
 MOTION = variables(
     """
-    replicate scenario time_forward state:
-        x_true [SI x] true states
-        x_estimate [SI x] states of the model
-    replicate scenario time_forward:
-        hamiltonian_true [J] true H along the truth
-        hamiltonian_estimate [J] identified H along the model, from the first true \
-value on
     replicate scenario state:
         forward_error [SI x] error of the motion at the finest step, rms
     replicate scenario:
@@ -60,7 +66,7 @@ value on
     replicate scenario step:
         balance_residual [J] largest residual of the energy balance
     replicate scenario:
-        balance_order [1] order of the residual between the two finest steps
+        duration [s] of the motion
     replicate scenario step:
         violations [1] steps that break the dissipation inequality
     replicate scenario:
@@ -71,9 +77,6 @@ value on
 
 
 COUPLED_MOTION = """
-    replicate time_coupled state_coupled:
-        coupled_true [SI x] states of the coupled truth
-        coupled_estimate [SI x] states of the coupled model
     replicate state_coupled:
         coupled_error [SI x] error of the coupled motion, rms
     replicate step_coupled:
@@ -109,19 +112,20 @@ STRUCTURE_ROLLOUT = variables(
         refused [1] whether J, R and H are not told
         energy_error [1] rms of the true energy's imbalance along the drift, over that \
 of the dissipation
-        energy_created [1] share of states at which the drift gains true energy
         own_energy_created [1] share of states at which it gains energy of the model
     replicate scenario:
         run_error [1] error of free runs over the standard deviation of each state, rms
-    replicate scenario time_forward state:
-        x_true [SI] true states of the first run
-        x_estimate [SI] states of the model
     """,
     UNITS,
 )
 
 
 CONTRACTS = {
+    "effort_process": Contract(
+        "identify with method multi_task_process or independent_processes",
+        TRAINING | HYPERPARAMETERS,
+        model="leastaction.ports.model:PortModel",
+    ),
     "structure_rollout": Contract("validate", STRUCTURE_ROLLOUT),
     "port_rollout": Contract(
         "validate",

@@ -100,7 +100,6 @@ def _learning_curves(fits: Sequence[PortModel], system, points) -> xr.Dataset:
         found["transformed_residual"].append(_rms(estimate @ a.T - data))
         found["effort_residual"].append(_rms(estimate - of_data))
         found["coverage"].append(inside.mean(axis=0))
-        found["band"].append(_rms(band))
         found["target_rmse"].append(_rms(targets - system.dae.efforts(own) @ a.T))
     names = fits[0].dataset[["row", "effort"]].coords
     return ROLLOUT.dataset(found, {key: names[key].values for key in ("row", "effort")})
@@ -224,29 +223,16 @@ def _grids(duration: float, steps: Sequence[float]) -> list[np.ndarray]:
 def port_motion(dae: PortDae, system, settings: Mapping) -> xr.Dataset:
     """Roll out truth and model in every scenario, at every time step.
 
-    Motions and errors are those at the finest step, on the grid of the coarsest one.
-    `settings` are the section `port` of `validate`.
+    Errors are those at the finest step. `settings` are the section `port` of
+    `validate`.
     """
     steps, scenarios = settings["steps"], settings["scenarios"]
     results = [_scenario(dae, system, one, steps) for one in scenarios.values()]
-
-    def stacked(key: str) -> np.ndarray:
-        """Values of all scenarios, NaN after the end of the shorter ones."""
-        values = [np.asarray(result[key], dtype=float) for result in results]
-        longest = np.max([value.shape for value in values], axis=0).astype(int)
-        whole = np.full((len(values), *longest), np.nan)
-        for i, value in enumerate(values):
-            whole[(i, *map(slice, value.shape))] = value
-        return whole
-
-    values = {key: stacked(key) for key in MOTION if key != "failure"}
-    time = steps[0] * np.arange(values["x_true"].shape[1])
     return ROLLOUT.dataset(
-        values | {"failure": [result["failure"] for result in results]},
+        {key: [result[key] for result in results] for key in MOTION},
         coords={
             "scenario": list(scenarios),
             "step": ("step", list(steps), {"units": "s", "long_name": "time step"}),
-            "time_forward": ("time_forward", time, {"units": "s", "long_name": "time"}),
             "state": list(system.states),
         },
     )
@@ -256,24 +242,15 @@ def _scenario(dae: PortDae, system, scenario: Mapping, steps) -> dict:
     grids = _grids(scenario["duration"], steps)
     true, _ = path(system, "dop853", grids[-1], scenario)
     found = _rolled_out(dae, true, grids, input_function(system, scenario["input"]))
-    x, every = found["estimate"], round(steps[0] / steps[-1])
-    energy, drift = system.dae.hamiltonian(true), np.nan
-    own = np.full_like(energy, np.nan)
+    drift, constraint = np.nan, system.dae.constraint
     if not found["failure"]:
-        constraint = system.dae.constraint
+        x = found["estimate"]
         drift = 0.0 if constraint is None else np.abs(constraint.value(x)).max()
-        if dae.hamiltonian is not None:
-            own = dae.hamiltonian(x)
-            own = own - own[0] + energy[0]
     return {
-        "x_true": true[::every],
-        "x_estimate": x[::every],
-        "hamiltonian_true": energy[::every],
-        "hamiltonian_estimate": own[::every],
         "forward_error": found["error"],
         "constraint_drift": drift,
         "balance_residual": found["residual"],
-        "balance_order": found["order"],
+        "duration": scenario["duration"],
         "violations": found["violations"],
         "failure": found["failure"],
     }
@@ -288,14 +265,11 @@ def coupled_motion(dae: PortDae, system, settings: Mapping) -> xr.Dataset:
     together, given, truth, true = _coupled_truth(system, json.dumps(dict(settings)))
     grids = _grids(settings["duration"], steps)
     found = _rolled_out(together(dae), true, grids, given)
-    every = round(steps[0] / steps[-1])
-    values = {"true": true[::every], **found, "estimate": found["estimate"][::every]}
     return ROLLOUT.dataset(
-        {key: values[key.removeprefix("coupled_")] for key in COUPLED},
+        {key: found[key.removeprefix("coupled_")] for key in COUPLED},
         coords={
             "state_coupled": list(truth.states),
             "step_coupled": ("step_coupled", list(steps), {"units": "s"}),
-            "time_coupled": ("time_coupled", grids[0], {"units": "s"}),
         },
     )
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from leastaction.core.method import Rollout
+from leastaction.core.method import Identify, Rollout
 from leastaction.core.settings import (
     Count,
     InitialState,
@@ -18,7 +18,6 @@ from leastaction.core.settings import (
 from leastaction.ports.recipes import (
     EffortTargets,
     Flow,
-    MultiTaskProcess,
     PortInput,
     PortSystem,
 )
@@ -44,6 +43,32 @@ class GaussianProcess(Flow):
         description="Least variance of the noise, in squared units of the state; it "
         "smooths a slow motion by more than the error of its time discretisation.",
     )
+
+
+class EffortProcess(Identify):
+    """Efforts as Gaussian processes."""
+
+    reads = ("effort_data",)
+    makes = "effort_process"
+
+    noise_floor: Positive = Field(
+        1e-10, description="Least variance of the noise over the mean square target."
+    )
+    starts: Count = Field(2, description="Starts of the search for hyperparameters.")
+    iterations: Count = Field(200, description="Steps of the search, at most.")
+    seed: Integer = Field(0, description="Of the random starts.")
+
+
+class MultiTaskProcess(EffortProcess):
+    """Efforts as one multi-task Gaussian process behind J − R, as published."""
+
+    run = ".multi_task_process:multi_task_process"
+
+
+class IndependentProcesses(EffortProcess):
+    """Every effort as a Gaussian process of its own, on A⁻¹ (E ẋ − B u): a baseline."""
+
+    run = ".multi_task_process:independent_processes"
 
 
 class Scenario(Settings):

@@ -4,7 +4,7 @@ Efforts have errors by the size of their training set; J, R, B and H that were u
 have rows by level of noise.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -78,9 +78,7 @@ def _errors(case: Case, rollout: xr.Dataset) -> Iterator[dict]:
     given = f"{int(sizes[-1])} samples"
     for k, row in enumerate(rollout["row"].values):
         yield _row(case, f"error of (J - R) z, {row}, {given}", "SI", errors[:, -1, k])
-    over = (
-        f"over {float(rollout['time_forward'].values[-1]):g} s, unseen input, {given}"
-    )
+    over = f"over {float(rollout['duration'].max()):g} s, unseen input, {given}"
     for scenario in rollout["scenario"].values:
         for state in rollout["state"].values:
             kept = rollout["forward_error"].sel(scenario=scenario, state=state).values
@@ -183,11 +181,6 @@ def _coverage(at: AtLevel) -> Iterator[Found]:
         )
 
 
-def _runs(at: AtLevel) -> Iterator[Found]:
-    for scenario in at.own["scenario"].values:
-        yield Found(at.own["run_error"].sel(scenario=scenario).values, str(scenario))
-
-
 def gains(ours: xr.Dataset, blind: xr.Dataset) -> Mapping[str, np.ndarray]:
     """Errors of the blind estimator over ours, by scenario and of the energy."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -210,13 +203,10 @@ def _gains(at: AtLevel) -> Iterator[Found]:
         yield Found(hits, name, note=note)
 
 
-def _created(name: str) -> Callable:
-    def values(at: AtLevel) -> np.ndarray | None:
-        told = at.own["refused"].values == 0
-        known = told.any() and np.isfinite(at.own[name]).any()
-        return at.own[name].values[told] if known else None
-
-    return values
+def _created(at: AtLevel) -> np.ndarray | None:
+    shares = at.own["own_energy_created"].values
+    told = at.own["refused"].values == 0
+    return shares[told] if told.any() and np.isfinite(shares).any() else None
 
 
 def _gauge(case: Case) -> Iterator[Found]:
@@ -235,11 +225,6 @@ def _gauge(case: Case) -> Iterator[Found]:
 
 OF_MOTION = (
     Row(
-        "error of free runs, {} inputs",
-        _runs,
-        note="over the standard deviation of each state",
-    ),
-    Row(
         "twice as accurate with structure, or law.md says that it is not: {}",
         _gains,
         limit="structure_gain",
@@ -247,14 +232,9 @@ OF_MOTION = (
     ),
     Row(
         "share of states, also outside the data, at which it creates energy",
-        _created("own_energy_created"),
+        _created,
         limit="energy_created",
         note="energy of the identified model, without input",
-    ),
-    Row(
-        "share of states, also outside the data, at which it creates true energy",
-        _created("energy_created"),
-        note="energy of the true system along the identified drift, without input",
     ),
 )
 BY_NOISE = (

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import SWEEP
-from leastaction.core.library import Library, canonical, compare
+from leastaction.core.library import Library, compare
 from leastaction.core.system import System
 from leastaction.figures.panel import MAIN as MAIN
 from leastaction_papers.scorecard import scores
@@ -119,25 +119,6 @@ def _worst_ratio(found: np.ndarray, true: np.ndarray | None) -> float:
         return np.inf
     ratio = found[true != 0] / true[true != 0]
     return float(np.abs(ratio * ratio.sum() / (ratio**2).sum() - 1).max())
-
-
-def relative_coefficients(
-    model: xr.Dataset, config: Mapping, truth: Truth
-) -> xr.DataArray:
-    """Estimated over true coefficients, of the true terms of L, then of D.
-
-    Over (replicate, noise_mode, noise_level, candidate), the last one with the names of
-    :func:`candidate_names`. The scale is that of the reference term, or the system's
-    where it is known. A term that was not selected has 0; without a reference there is
-    no scale and all are NaN.
-    """
-    driven = is_driven(config)
-    found = canonical(law_of(model, truth), truth.library)
-    wanted = canonical(true_law(truth, driven), truth.library)
-    if not driven:
-        found = in_reference_scale(found, truth.library)
-    true = np.flatnonzero(wanted)
-    return _by_candidate(model, truth, true, found[..., true] / wanted[true])
 
 
 def coverage(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.DataArray | None:

@@ -32,24 +32,14 @@ ROLLOUT = mixed_variables(
         misalignment_integrated [1] \
 the same of the true Lagrangian, integrated by the same rule
         position_error [q] largest error of a position
-        position_error_short [q] largest error of a position in the first steps
         steps_done [1] steps done
         failure [1] why a rollout ended before its last step
-        energy_deviation [J] \
-largest deviation of the true energy from that of the start
         energy_band [J] width of the band of H^[k], scaled
         energy_drift [W] slope of the true energy along the path of the model
         potential_error [J] its largest error in the region below the level
     replicate order point:
         hamiltonian_point [-] H^[k] in the box
         hamiltonian_point_integrated [J] H^[k] of the true Lagrangian in the box
-    replicate order dof dof_other:
-        mass [-] mass matrix of L^[k] in the middle of the box, scaled
-    replicate dof dof_other:
-        mass_true [-] mass matrix of L there
-    replicate order time_energy dof:
-        momentum_estimate [-] discrete momentum along the path
-        momentum_physical [-] momentum of the true L along the path of the model
     replicate order dof:
         momentum_range [-] range of a momentum along the path
         momentum_start [-] momentum of the start
@@ -93,9 +83,6 @@ first states (q, qdot) of the model, from the start of the long rollout
     replicate horizon_start:
         horizon_error [q] largest error of a position; NaN if the motion failed
         horizon_steps [1] steps before it failed
-    replicate symmetry:
-        noether_spread [1] \
-spread of the Noether quantity along the true motion, over its rms
     replicate survival_start:
         survival_steps [1] steps before escape
         survival_time [s] time before escape, or when the motion was stopped
@@ -117,8 +104,8 @@ share of points with an error of at most two standard deviations
     """,
     finite=("q_true", "steps_done"),
     required=(
-        *("q_estimate", "position_error", "position_error_short", "misalignment"),
-        *("scale", "energy_deviation", "energy_drift", "state_snapshot"),
+        *("q_estimate", "position_error", "misalignment", "scale", "energy_drift"),
+        "state_snapshot",
         *("state_snapshot_true", "hamiltonian_start_true"),
     ),
 )
@@ -135,7 +122,6 @@ FIELD_ROLLOUT = mixed_variables(
         speed_squared [m^2/s^2] squared speed of long waves
         stable [1] 1 if the model was called stable before its rollout
         failed [1] motions that left the range of numbers
-        energy_drift [1] relative change of the true energy, first to last steps
     replicate value:
         slope_estimate [-] V'(u)
     replicate wave:
@@ -152,6 +138,15 @@ FIELD_ROLLOUT = mixed_variables(
 )
 
 
+FIELD_LAW = mixed_variables(
+    """
+    replicate term:
+        coefficient [-] coefficient of the term in u_tt
+    """,
+    finite=("coefficient",),
+)
+
+
 CONTRACTS = {
     "sampled_motion": Contract(
         "differentiate with method repeated_central_difference or halton_velocity",
@@ -160,7 +155,12 @@ CONTRACTS = {
     "learned_flow": Contract(
         "identify with method flow_gaussian_process",
         FLOW,
-        model="leastaction.snapshots.learned_model:LearnedFlow.from_dataset",
+        model="leastaction_papers.shadow_integration.learned_flow:LearnedFlow.from_dataset",
+    ),
+    "field_law": Contract(
+        "identify with method field_regression",
+        FIELD_LAW,
+        model="leastaction_papers.shadow_integration.field_law:FieldLaw.from_dataset",
     ),
     "shadow_rollout": Contract("validate", ROLLOUT),
     "shadow_field_rollout": Contract("validate", FIELD_ROLLOUT),

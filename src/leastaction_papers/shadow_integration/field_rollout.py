@@ -16,12 +16,8 @@ from leastaction.core.expressions import symbol
 from leastaction.core.families import implementation
 from leastaction.core.method import step
 from leastaction.core.noise_sweep import over_models
-from leastaction.core.periodic_line import spectral_derivatives
-from leastaction.snapshots.field_models import central
 from leastaction_papers.shadow_integration.contracts import CONTRACTS
 
-# Steps at both ends of a motion whose mean energies are compared.
-STEPS_OF_ENERGY = 50
 # Values of u at which V' is compared.
 VALUES = 41
 # Stored steps, the last of a motion.
@@ -76,9 +72,6 @@ class Truth:
         self.velocity = found["qdot"].values[0, :, 0]
         self.time_step, self.domain, self.field = dt, system.domain, system.field
         self._law = system.evaluated(system.acceleration)
-        self._energy = sp.lambdify(
-            list(system.state), system.evaluated(system.hamiltonian), "numpy"
-        )
         self.values = np.linspace(settings["low"], settings["high"], VALUES)
         self.waves = np.arange(self.domain.nodes // 2 + 1)
 
@@ -128,7 +121,6 @@ class Truth:
                 "speed_squared": model.speed_squared(),
                 "stable": float(model.stable),
                 "failed": float((~np.isfinite(path).all(axis=(1, 2))).sum()),
-                "energy_drift": self.energy_drift(path),
                 "slope_estimate": model.slope(self.values),
                 "slope_true": self.slope(),
                 "frequency": frequency,
@@ -144,18 +136,6 @@ class Truth:
             },
             attrs={"time_step": self.time_step},
         )
-
-    def energy_drift(self, path: np.ndarray) -> float:
-        """Mean true energy of the last steps over that of the first, minus 1.
-
-        Of motions (motion, time, node); velocities are differences of order 4.
-        """
-        u, rate, _ = central(path, self.time_step, 4)
-        slopes = spectral_derivatives(u, self.domain.length, 2)
-        energy = self._energy(u, rate, *slopes)
-        mean = energy.mean(axis=(0, 2))
-        first, last = mean[:STEPS_OF_ENERGY], mean[-STEPS_OF_ENERGY:]
-        return float(last.mean() / first.mean() - 1)
 
 
 def _about(units: str, meaning: str) -> dict:

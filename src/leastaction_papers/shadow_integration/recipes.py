@@ -9,6 +9,7 @@ from leastaction.core.method import Assemble, Differentiate, Identify, Rollout, 
 from leastaction.core.settings import (
     Cases,
     Count,
+    Expression,
     Integer,
     Number,
     Positive,
@@ -99,6 +100,32 @@ class FlowGaussianProcess(Identify):
             )
 
 
+class FieldRegression(Identify):
+    """Sequential thresholded least squares of u_tt on terms of a differential equation.
+
+    As Rudy, Brunton, Proctor and Kutz; a baseline.
+    """
+
+    run = ".field_law:field_regression"
+    reads = ("nothing",)
+    makes = "field_law"
+    returns_to_samples = True
+
+    derivatives: Literal["finite_differences", "spectral"] = Field(
+        "finite_differences",
+        description="finite_differences, of order 2; spectral, in space, and "
+        "differences of order 4 in time.",
+    )
+    threshold: Positive = Field(0.05, description="Smallest coefficient kept.")
+    terms: Annotated[list[Expression], Field(min_length=1)] = Field(
+        [
+            *("u", "u**2", "u**3", "u**4", "u**5", "u_x", "u_xx", "u_t"),
+            *("u*u_x", "u*u_xx", "u*u_t", "u_x**2"),
+        ],
+        description="Terms in u, u_t, u_x and u_xx, u the name of the field.",
+    )
+
+
 class Domain(Settings):
     """Positions outside of which a motion has escaped."""
 
@@ -164,7 +191,6 @@ class Shadow(Settings):
         min_length=2, description="State (q, qdot) of the long rollout."
     )
     steps: Integer = Field(ge=2, description="Its steps.")
-    short: Count = Field(100, description="First steps, whose error is told as well.")
     snapshots: Integer = Field(
         13, ge=2, description="First snapshots, whose velocities are stored as well."
     )

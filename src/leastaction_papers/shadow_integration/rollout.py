@@ -85,7 +85,7 @@ class Truth:
         self._substeps, self._motion = substeps_of(simulation), motion_of(system)
         self._system, energy = system, system.hamiltonian
         functions = [energy, *(sp.diff(energy, s) for s in system.state)]
-        self._values = self._evaluator([*functions, *system.momenta])
+        self._values = self._evaluator(functions)
         self.start, box = np.array(settings["start"], float), settings["box"]
         plane = len(box["low"]) == 2
         points = _grid(**box) if plane else _spread(box, box["points"])
@@ -119,17 +119,7 @@ class Truth:
 
     def gradient(self, states: np.ndarray) -> np.ndarray:
         """Derivatives of H by (q, q̇), shape (2 dof, sample)."""
-        return self._values(states)[:, 1 : 1 + 2 * self.dof].T
-
-    def momentum(self, states: np.ndarray) -> np.ndarray:
-        """∂L/∂q̇ of states, shape (sample, dof)."""
-        return self._values(states)[:, 1 + 2 * self.dof :]
-
-    def mass(self, state: np.ndarray) -> np.ndarray:
-        """∂²L/∂q̇∂q̇ at a state, shape (dof, dof)."""
-        values = dict(zip(self._system.state, map(float, state), strict=True))
-        matrix = self._system.evaluated(self._system.mass_matrix).subs(values)
-        return np.array(matrix.tolist(), dtype=float)
+        return self._values(states)[:, 1:].T
 
     def integrated(self, states: np.ndarray, orders: Sequence[int], rule: str):
         """H^[k] that a variational integrator of the true L conserves, k in `orders`.
@@ -235,15 +225,13 @@ class Comparison:
             np.unique(np.linspace(0, steps, min(settings[of], steps + 1)).astype(int))
             for of in ("samples", "energies")
         )
-        values = self.alignment() | self.mass()
+        values = self.alignment()
         values |= self.rollouts(stored, energies) | self.snapshots()
         for part in ("potential", "horizon", "survival"):
             if part in settings:
                 values |= getattr(self, part)()
         if "posterior" in settings and "factor" in self._given:
             values |= self.posterior(rng)
-        if "symmetry_decided" in self._given:
-            values |= self.noether()
         h, about = self.truth.time_step, {"units": "s", "long_name": "time"}
         return CONTRACTS["shadow_rollout"].dataset(
             values | self.truth.values,
@@ -281,21 +269,13 @@ class Comparison:
             values["hamiltonian_point_integrated"] = [f[0] for f in given]
         return values
 
-    def mass(self) -> dict:
-        """∂²L^[k]/∂q̇∂q̇ over its scale, in the middle of the box of states."""
-        middle = np.mean([self.settings["box"][end] for end in ("low", "high")], axis=0)
-        return {
-            "mass": [self.model.mass(middle, k) / c for k, c in self.scales.items()],
-            "mass_true": self.truth.mass(middle),
-        }
-
     def rollouts(self, stored: np.ndarray, at: np.ndarray) -> dict:
         """Long rollouts from the momentum of every order, beside that of the truth.
 
         Positions at the samples `stored`, energies and momenta at the samples `at`.
         """
         model, truth, path = self.model, self.truth, self.truth.long_path
-        n, steps, short = truth.dof, self.settings["steps"], self.settings["short"] + 1
+        n, steps = truth.dof, self.settings["steps"]
         of_order = {
             k: model.rollout(truth.start, steps, k, **self.domain) for k in self.orders
         }
@@ -311,21 +291,16 @@ class Comparison:
         on_path = {k: model.states(along, at, k) for k in set(higher.values())}
         modified = np.array([self._scaled(on_path[h], k) for k, h in higher.items()])
         time = at * truth.time_step
-        change = np.abs(energy - truth.energy(self.truth.start[None])[0])
         return {
-            "momentum_estimate": momenta[:, at],
-            "momentum_physical": [truth.momentum(s) for s in states],
             "momentum_range": np.nanmax(momenta, axis=1) - np.nanmin(momenta, axis=1),
             "momentum_start": momenta[:, 0],
             "q_true": path[stored, :n],
             "q_estimate": [run.positions[stored] for run in runs],
             "position_error": [np.nanmax(error) for error in errors],
-            "position_error_short": [np.nanmax(error[:short]) for error in errors],
             "steps_done": [float(run.steps) for run in runs],
             "failure": [run.reason for run in runs],
             "hamiltonian_estimate": energy,
             "hamiltonian_modified": modified,
-            "energy_deviation": np.fmax.reduce(change, axis=-1),
             "energy_band": np.fmax.reduce(modified, axis=-1)
             - np.fmin.reduce(modified, axis=-1),
             "energy_drift": [_slope(time, values) for values in energy],
@@ -418,17 +393,6 @@ class Comparison:
             if run.complete:
                 errors[i] = np.abs(run.positions - path).max()
         return {"horizon_error": errors, "horizon_steps": done}
-
-    def noether(self) -> dict:
-        """Spread of each Noether quantity along the true motion, over its size."""
-        spread = np.full(self._given.sizes["symmetry"], np.nan)
-        path = self.truth.long_path[:, : self.truth.dof]
-        for i, symmetry in enumerate(self.model.symmetries):
-            if symmetry.verdict == "not found":
-                continue
-            values = self.model.noether(symmetry, path)
-            spread[i] = values.std() / np.sqrt(np.mean(values**2))
-        return {"noether_spread": spread}
 
     def survival(self) -> dict:
         """Steps before escape, censored at the end, and the motion of the first start.

@@ -185,11 +185,6 @@ def _position_error(at: AtLevel, error: np.ndarray) -> Found:
     return Found(error, str(at.steps), unit=at.position_unit, note=note)
 
 
-def _energy_band(at: AtLevel) -> Iterator[Found]:
-    if at.found.has_energy:
-        yield Found(at.found.at_main("energy_band"), str(at.found.main))
-
-
 def _momenta(at: AtLevel) -> Iterator[Found]:
     """Momenta that the truth conserves, because L does not depend on a coordinate."""
     if not at.found.has_energy:
@@ -238,23 +233,11 @@ MOTION = (
         limit="position_error",
     ),
     Row(
-        "largest deviation of the true energy",
-        _of("energy_deviation"),
-        unit="J",
-        limit="energy_deviation",
-    ),
-    Row(
         "drift of the true energy, size",
         _of("energy_drift", lambda _, drift: np.abs(drift)),
         unit="W",
         limit="energy_drift",
         note="slope of a line through the energies along the long rollout",
-    ),
-    Row(
-        "band of H^[[{}]] over its scale",
-        _energy_band,
-        unit="J",
-        note="what the integrator should conserve",
     ),
     Row(
         "range of the momentum of {} over its size",
@@ -341,12 +324,6 @@ FIELDS = (
         "largest error of V' over its largest value",
         slope_error,
         limit="field_slope_error",
-    ),
-    Row(
-        "change of the true energy along the motions",
-        lambda rollout: np.abs(rollout["energy_drift"].values),
-        limit="field_energy_drift",
-        note="mean of the last steps over that of the first, minus 1",
     ),
     Row(
         "fits called stable whose motion failed",

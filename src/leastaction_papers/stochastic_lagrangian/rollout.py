@@ -13,7 +13,6 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.core.comparison import comparison
 from leastaction.core.compiled import evaluator
 from leastaction.core.initial_state import ensemble_starts
 from leastaction.core.library import Library
@@ -21,6 +20,7 @@ from leastaction.core.model import IdentifiedModel
 from leastaction.core.simulation import generator, step_count
 from leastaction.core.system import System, is_singular
 from leastaction.ensembles.strong_taylor import fill_paths, integrator, white_noise
+from leastaction_papers.stochastic_lagrangian.comparison import comparison
 
 log = logging.getLogger(__name__)
 

@@ -60,17 +60,12 @@ ROLLOUT = variables(
     qdot_estimate [see the recordings] velocity of the model
     qddot_true [see the recordings] acceleration of the truth
     qddot_estimate [see the recordings] acceleration of the model
-    replicate trajectory time:
-    hamiltonian_true [J] energy along the path of the truth
-    hamiltonian_estimate [J] true energy along the path of the model
     replicate:
-    trajectory_error_training [1] median relative error of the path, training window
-    trajectory_error_prediction [1] median relative error of the path, prediction window
     acceleration_error [1] relative error of the acceleration along the true path
     energy_drift [1] rms deviation of the energy over the mean of p qdot / 2
     diverged [1] trajectories of the model that diverged
     """,
-    finite=["q_true", "hamiltonian_true"],
+    finite=["q_true"],
     optional=[
         f"{name}_{of}" for name in ("qdot", "qddot") for of in ("true", "estimate")
     ],

@@ -43,15 +43,10 @@ from leastaction_papers.scorecard.recovery import (
 from leastaction_papers.scorecard.scores import Truth
 from leastaction_papers.scorecard.verdict import binomial_band, half_digit
 
-# Noise levels that methods find as a by-product.
-NOISE_FOUND = ("noise_std", "noise_q", "noise_qdot", "noise_qddot")
-LARGEST = "largest noise with the right structure"
 # A printed ratio is worth as many digits as the numbers that it is made of.
 DIGITS_OF_PRINTED_RATIO = 4
 # A sum of printed numbers without the round-off of the sum.
 DECIMALS = 9
-# Other diagnostics of a fit.
-MEDIANS = {"jump": "jump", "reached": "segments reached"}
 
 
 def rows(case: Case) -> Iterator[dict]:
@@ -67,11 +62,12 @@ def rows(case: Case) -> Iterator[dict]:
     if case.estimator in (MAIN, BASELINE):
         for one in printed_lagrangians(case.config, case.truth):
             yield from _printed_coefficients(case, one)
-    yield from _noise_limits(case)
+    if case.estimator == MAIN:
+        for entry in case.panel.printed_limits(BASELINE):
+            yield _beside_printed(case, entry, HONEST_MODE, replica=False)
     wanted = _wanted(case)
     for (mode, level), limits in wanted.items():
         yield from _at(case, limits, level, mode)
-    yield from rows_of(case, [TRUST])
     if case.rollout is not None:
         yield from _rollouts(case, case.rollout, wanted)
 
@@ -121,22 +117,6 @@ def _beside_printed(case: Case, entry: Mapping, mode: str, replica: bool) -> dic
         note="; ".join(filter(None, (entry.get("note"), own, note))),
         replica=replica,
     )
-
-
-def _noise_limits(case: Case) -> Iterator[dict]:
-    """Limit in every mode that the paper prints no number for."""
-    rows = case.panel.printed_limits(case.estimator)
-    printed = {row["ours"].get("noise_mode") for row in rows}
-    if case.estimator == MAIN:
-        printed.add(HONEST_MODE)
-        for entry in case.panel.printed_limits(BASELINE):
-            yield _beside_printed(case, entry, HONEST_MODE, replica=False)
-    exact = case.recovery["exact"]
-    for mode in map(str, exact["noise_mode"].values):
-        if mode not in printed:
-            limit, note = limit_of(exact, mode)
-            about = f"{LARGEST}, {mode} noise", "SI units", (limit.level, *NONE)
-            yield case.row(ADDED, *about, exact.sizes["replicate"], note=note)
 
 
 def equal_data_rows(case: Case, entry: Mapping, mode: str) -> Iterator[dict]:
@@ -339,8 +319,6 @@ def _at(case: Case, limits: Mapping, level: float, mode: str) -> Iterator[dict]:
         return
     yield from rows_of(case, STRUCTURE, recovery, limits if ours else {}, where)
     if ours and level:
-        model = at_level(case.model, mode, level)
-        yield from rows_of(case, [NOISE], model, limits, where)
         covered = coverage(case.model, case.config, case.truth)
         # Intervals of other recorded channels are not pooled with those of all.
         channels = case.panel.channels
@@ -353,15 +331,6 @@ def _at(case: Case, limits: Mapping, level: float, mode: str) -> Iterator[dict]:
 
 def _values(name: str) -> Callable:
     return lambda found: found[name].values
-
-
-def _noise_error(model: xr.Dataset) -> np.ndarray | None:
-    """Relative error of the noise that a method finds, worst of all channels."""
-    found = [model[name].values for name in NOISE_FOUND if name in model]
-    if not found:
-        return None
-    found = np.hstack([one.reshape(len(one), -1) for one in found])
-    return np.abs(found / float(model["noise_level"]) - 1).max(axis=1)
 
 
 def _covered(found: xr.DataArray) -> Iterator[Found]:
@@ -396,13 +365,6 @@ STRUCTURE = (
         note="all replicates, wrong structures included",
     ),
 )
-NOISE = Row(
-    "relative error of the noise that is found",
-    _noise_error,
-    limit="noise_std",
-    kind="median",
-    note="worst of all channels",
-)
 COVERED = Row(
     f"{COVERAGE}all coefficients",
     _covered,
@@ -411,55 +373,9 @@ COVERED = Row(
 )
 
 
-def _trusted(case: Case) -> Iterator[Found]:
-    """How many fits passed their own tests, all levels together, one row per mode.
-
-    A test that trusts all structures, right and wrong, or none, is worth nothing.
-    """
-    if "trusted" not in case.model:
-        return
-    dims = "replicate", "noise_level"
-    for mode in map(str, case.recovery["noise_mode"].values):
-        model, recovery = (
-            of.sel(noise_mode=mode) for of in (case.model, case.recovery)
-        )
-        trusted = model["trusted"].transpose(*dims).values > 0
-        right = recovery["exact"].transpose(*dims).values
-        notes = [
-            f"of {int(which.sum())} {word} structures {int(trusted[which].sum())} were "
-            "trusted"
-            for word, which in (("wrong", ~right), ("right", right))
-        ]
-        if "converged" in model:
-            notes.append(f"{int((model['converged'].values > 0).sum())} converged")
-        for name, text in MEDIANS.items():
-            if name in model:
-                values = model[name].values
-                low, middle = np.nanmin(values), np.nanmedian(values)
-                notes.append(f"{text}: median {middle:.2g}, least {low:.2g}")
-        count = recovery.sizes["replicate"]
-        yield Found(trusted, mode, note="; ".join(notes), replicates=count)
-
-
-TRUST = Row(
-    "fits that pass their own tests, {} noise, all levels", _trusted, summary=count
-)
-
-
 # No path is judged, as that of a chaotic motion says little: its acceleration and its
 # energy are.
 ROLLOUT = (
-    Row(
-        "relative error of the path, training window",
-        _values("trajectory_error_training"),
-        note="median over trajectories from starts of the training data",
-    ),
-    Row(
-        "relative error of the path, prediction window",
-        _values("trajectory_error_prediction"),
-        note="median over trajectories from starts of the training data; a chaotic "
-        "motion leaves every model's path: see acceleration and energy",
-    ),
     Row(
         "relative error of the acceleration along the true path",
         _values("acceleration_error"),
@@ -498,4 +414,4 @@ PRINTED = (
     Key("over", "Estimator that it is divided by.", str),
     Key("noise_mode", "Kind of noise.", Literal["independent", "shared"]),
 )
-LIMITS_BY_NOISE = (*STRUCTURE, NOISE, COVERED, *ROLLOUT)
+LIMITS_BY_NOISE = (*STRUCTURE, COVERED, *ROLLOUT)

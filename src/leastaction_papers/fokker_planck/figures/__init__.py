@@ -1,19 +1,7 @@
 """Figures of stationary densities: file ``<name>.py`` draws figure `name`."""
 
-EXAMPLE = dict.fromkeys(
-    ("histogram", "state_moments"), ("stationary_parameters", "density", "marginals")
-)
+EXAMPLE = dict.fromkeys(("histogram", "state_moments"), ("density_surface",))
 # Further figures of a file.
 SHARED = {
-    "stationary_parameters": (
-        "samples_study",
-        "bins_study",
-        "objective_independent",
-        "objective_dependent",
-        "level_set",
-    ),
-    "density": (
-        "density_surface",
-        "marginals",
-    ),
+    "objective_independent": ("bins_study", "objective_dependent", "level_set"),
 }

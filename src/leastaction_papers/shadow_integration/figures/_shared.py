@@ -48,12 +48,9 @@ def dots(one: Learned, settings: Mapping, size: float) -> dict:
     return line_style(one, settings, **style) | {"linestyle": "none"}
 
 
-def line_handles(
-    estimators: Iterable[str], settings: Mapping, truth: bool = True
-) -> list[Line2D]:
-    """Legend of lines, one per estimator."""
-    red = key("truth", settings["truth_color"], linewidth=1.6)
-    handles = [red] if truth else []
+def line_handles(estimators: Iterable[str], settings: Mapping) -> list[Line2D]:
+    """Legend of lines: the truth, then one per estimator."""
+    handles = [key("truth", settings["truth_color"], linewidth=1.6)]
     for one in map(look_of, estimators):
         style = {"linestyle": one.dashes, "linewidth": 1.1}
         handles.append(key(one.label, one.color(settings), **style))
@@ -66,28 +63,25 @@ def names_of(found: Iterable[Mapping[str, Learned]]) -> list[str]:
 
 
 def true_energy(
-    axes: Axes, found: Iterable[Learned], settings: Mapping, windows: int = 0
+    axes: Axes, found: Iterable[Learned], settings: Mapping, windows: int
 ) -> None:
     """|H − H(0)| of the true H along each motion of the first replicate, J.
 
-    Dots at the stored times, or lines of the largest in each of so many windows.
+    Lines of the largest in each of so many windows of time.
     """
-    largest = ""
     for one in found:
         case = one.first.sel(order=one.main)
-        time = middle = case["time_energy"].values
+        time = case["time_energy"].values
         # The model's own energy of the start would hide an error of its velocity.
         start = case["hamiltonian_start_true"]
         change = np.abs(case["hamiltonian_estimate"] - start).values
-        style = dots(one, settings, 2.2)
-        if windows:
-            style = line_style(one, settings, linewidth=1.0)
-            middle, change = largest_by_window(time, change, windows)
-            largest = f", largest in {(time[-1] - time[0]) / windows:.3g} s"
+        style = line_style(one, settings, linewidth=1.0)
+        middle, change = largest_by_window(time, change, windows)
         axes.plot(middle, np.maximum(change, LEAST_ENERGY), **style)
         time_axis(axes, time)
     axes.set_yscale("log")
-    axes.set_ylabel(f"$|H(t) - H(0)|${largest} (J)")
+    length = (time[-1] - time[0]) / windows
+    axes.set_ylabel(f"$|H(t) - H(0)|$, largest in {length:.3g} s (J)")
 
 
 def largest_by_window(time, values, windows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -105,9 +99,3 @@ def name_axes(axes: Axes, panel: Panel, x: str, y: str) -> None:
     """Label the axes with two coordinates or velocities and their units."""
     axes.set_xlabel(f"{panel.label(x)} ({panel.coordinate_unit(x)})")
     axes.set_ylabel(f"{panel.label(y)} ({panel.coordinate_unit(y)})")
-
-
-def grid_lines(axes: Axes, axis: str = "both", width: float = 0.5) -> None:
-    """Grey lines behind everything."""
-    axes.grid(axis=axis, color="0.92", linewidth=width)
-    axes.set_axisbelow(True)

@@ -16,18 +16,14 @@ from leastaction.figures.readable import listed, plain_scientific, scientific
 from leastaction.figures.style import DASHED, grid_of, key, legend_on_top, small
 from leastaction_papers.scorecard.panel import MAIN, Panel
 from leastaction_papers.scorecard.recovery import is_replica
-from leastaction_papers.scorecard.study import by_title
 from leastaction_papers.scorecard.verdict import reproduces
 from leastaction_papers.shadow_integration.figures._shared import (
     dots,
-    grid_lines,
-    line_style,
     look_of,
     name_axes,
     name_of,
 )
 from leastaction_papers.shadow_integration.shadow_panel import (
-    ESTIMATORS,
     Learned,
     chosen,
 )
@@ -298,23 +294,6 @@ def _energy(axes: Axes, panel: Panel, one: Learned, settings: Mapping) -> None:
     axes.set_ylabel("$H(t) - H(0)$ (J)")
 
 
-def survival_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """Kaplan–Meier estimate of the share of motions that have not escaped by a time.
-
-    Starts differ by round-off. Panels of the same system share axes; one with a single
-    start is a line of its own. First replicate, lowest noise.
-    """
-    groups = by_title(panels)
-    figure, grid = grid_of(settings, len(groups), 1, row=62, rest=16)
-    handles = []
-    for axes, (title, members) in zip(grid[:, 0], groups.items(), strict=True):
-        found = [one for panel in members for one in passing(panel, ESTIMATORS)]
-        handles += [_survival(axes, one, settings) for one in found]
-        _survival_axes(axes, found, title)
-    legend_on_top(figure, handles, 2)
-    return figure
-
-
 def kaplan_meier(times: np.ndarray, censored: np.ndarray) -> tuple[np.ndarray, ...]:
     """Times of the events from 0 on, and the share of survivors just after each.
 
@@ -326,35 +305,6 @@ def kaplan_meier(times: np.ndarray, censored: np.ndarray) -> tuple[np.ndarray, .
     fallen = np.diff(found.probabilities, prepend=1.0) < 0
     events, share = found.quantiles[fallen], found.probabilities[fallen]
     return np.append(0.0, events), np.append(1.0, share)
-
-
-def _survival(axes: Axes, one: Learned, settings: Mapping) -> Line2D:
-    times = one.first["survival_time"].values
-    stopped = one.first["survival_censored"].values > 0
-    events, share = kaplan_meier(times, stopped)
-    style = line_style(one, settings, linewidth=1.2 if times.size > 1 else 0.8)
-    end = times.max()
-    x, y = np.append(events, end), np.append(share, share[-1])
-    axes.step(np.maximum(x, 1e-9), 100 * y, where="post", **style)
-    ticks = {"color": style["color"], "markersize": 7, "clip_on": False}
-    axes.plot(times[stopped], np.full(stopped.sum(), 100 * share[-1]), "|", **ticks)
-    median = median_of_survival(times, stopped)
-    text = f"median {seconds(median) if np.isfinite(median) else '> ' + seconds(end)}"
-    count = f"{times.size} starts" if times.size > 1 else "1 start"
-    name = look_of(one.estimator).label
-    return key(f"{name} ({count}): {(~stopped).sum()} escaped, {text}", **style)
-
-
-def _survival_axes(axes: Axes, found: Sequence[Learned], title: str) -> None:
-    times = np.concatenate([one.first["survival_time"].values for one in found])
-    low = max(times[times > 0].min(), 1e-3 * times.max())
-    axes.set_xscale("log")
-    axes.set_xlim(0.5 * low, 1.3 * times.max())
-    axes.set_ylim(-4, 104)
-    axes.set_xlabel("Time (s)")
-    axes.set_ylabel("Still inside (%)")
-    axes.set_title(title)
-    grid_lines(axes)
 
 
 def saddle_channels(panels: Sequence[Panel], settings: Mapping) -> Figure:

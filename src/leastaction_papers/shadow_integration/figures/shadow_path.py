@@ -9,10 +9,9 @@ from matplotlib.patches import Patch
 
 from leastaction.figures.readable import listed, plain_scientific, scientific
 from leastaction.figures.style import grid_of, key, legend_on_top, small, time_axis
-from leastaction_papers.scorecard.panel import MAIN, Panel, lettered, panel_title
+from leastaction_papers.scorecard.panel import Panel, panel_title
 from leastaction_papers.shadow_integration.figures._shared import (
     GREYS,
-    LEAST_ENERGY,
     ORDER_MARKERS,
     dots,
     hamiltonian_label,
@@ -28,7 +27,6 @@ from leastaction_papers.shadow_integration.figures._shared import (
 from leastaction_papers.shadow_integration.shadow_panel import (
     Learned,
     chosen,
-    cyclic_coordinates,
     learned,
 )
 
@@ -49,8 +47,6 @@ WINDOWS_OF_ENERGY = 40
 FIRST_ENERGIES = 81
 SHOWN_ENERGIES = ("published", "recommended")
 ANY_ORDER = r"H^{[\![k]\!]}"
-# Smaller changes of a momentum are round-off.
-LEAST_MOMENTUM = 1e-16
 
 
 def shadow_path(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -216,45 +212,6 @@ def _open_mark(estimator: str, settings: Mapping) -> dict:
     }
 
 
-def shadow_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """Left the true energy along every model's motion; right what a model conserves.
-
-    Left |H(t) − H(0)| of the true H. Right, of the recommended estimator (or the first
-    that there is), |H^[k] − ⟨H^[k]⟩| along its own motion, over the scale of its L.
-    Largest values in each of 40 windows of time, first replicate, lowest noise.
-    """
-    figure, grid = grid_of(settings, len(panels), 2, row=52, rest=18)
-    found = [learned(panel) for panel in panels]
-    for i, (each, (left, right)) in enumerate(zip(found, grid, strict=True)):
-        true_energy(left, each.values(), settings, WINDOWS_OF_ENERGY)
-        left.set_title(panel_title(panels, i))
-        one = each.get(MAIN) or next(iter(each.values()))
-        _conserved(right, one)
-        right.set_title(look_of(one.estimator).label)
-    handles = line_handles(names_of(found), settings, truth=False)
-    orders = sorted({k for each in found for one in each.values() for k in one.orders})
-    handles += [key(hamiltonian_label(k), markersize=3, **_style(k)) for k in orders]
-    legend_on_top(figure, handles, min(5, len(handles)))
-    return figure
-
-
-def _conserved(axes: Axes, one: Learned) -> None:
-    time = one.first["time_energy"].values
-    for order in one.orders:
-        values = one.first["hamiltonian_modified"].sel(order=order).values
-        if not np.isfinite(values).any():
-            continue
-        change = np.abs(values - np.nanmean(values))
-        middle, largest = largest_by_window(time, change, WINDOWS_OF_ENERGY)
-        largest = np.maximum(largest, LEAST_ENERGY)
-        axes.plot(middle, largest, markersize=2, **_style(order))
-    axes.set_yscale("log")
-    time_axis(axes, time)
-    axes.set_ylabel(
-        rf"$|{ANY_ORDER} - \langle {ANY_ORDER}\rangle|\,/\,\mathrm{{scale}}$ (J)"
-    )
-
-
 def _style(order: int) -> dict:
     style = {"color": GREYS[order], "marker": ORDER_MARKERS[order]}
     return style | {"markeredgewidth": 0, "linewidth": 0.8}
@@ -328,90 +285,3 @@ def _modified(axes: Axes, one: Learned, order: int, settings: Mapping) -> None:
         axes.set_title(text, loc="right", fontsize=small(settings))
     time_axis(axes, time[first])
     axes.ticklabel_format(axis="y", scilimits=(-2, 3))
-
-
-def shadow_mechanism_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """Two axes per system: errors of many starts, or what a symmetry conserves.
-
-    Left the largest error of a position of each start, sorted; or, with a cyclic
-    coordinate of the truth, |p − p(0)| of the momentum p of the true L in the states of
-    the model, and above it the range of the discrete momentum over the scale of the
-    learned Lagrangian. Right the true energy along the long rollout. First replicate,
-    lowest noise.
-    """
-    found = [learned(panel) for panel in panels]
-    figure, grid = grid_of(settings, len(panels), 2, row=52, rest=10)
-    rows = zip(panels, found, grid, strict=True)
-    for i, (panel, each, (left, right)) in enumerate(rows):
-        cyclic = cyclic_coordinates(panel.truth)[:1]
-        draw = _momentum if cyclic else _starts
-        texts = draw(left, panel, each, *cyclic, settings)
-        left.set_title("\n".join(texts), loc="right", fontsize=small(settings))
-        left.set_title(lettered(panel.title, i))
-        true_energy(right, each.values(), settings)
-        right.set_title(_masses(each), fontsize=small(settings))
-    legend_on_top(figure, line_handles(names_of(found), settings, truth=False))
-    return figure
-
-
-def _starts(axes: Axes, panel: Panel, each, settings: Mapping) -> list[str]:
-    texts = []
-    for one in each.values():
-        if "horizon_error" not in one.rollout:
-            raise ValueError(
-                f"example {panel.example!r}: no start of many; give it "
-                "validate.shadow.horizon, or a cyclic coordinate"
-            )
-        errors = one.first["horizon_error"].values
-        done = np.sort(errors[np.isfinite(errors)])
-        look, colour = look_of(one.estimator), look_of(one.estimator).color(settings)
-        style = {"linestyle": "none", "marker": look.marker, "markersize": 3.4}
-        axes.plot(done, np.arange(1, done.size + 1), color=colour, **style)
-        if done.size:
-            median, failed = np.median(done), np.isnan(errors).sum()
-            axes.axvline(median, color=colour, linewidth=0.8)
-            count = f"{failed} of {errors.size} failed"
-            texts.append(f"median {scientific(median)}, {count}")
-    units = {panel.coordinate_unit(name) for name in panel.truth.coordinates}
-    step = panel.config["simulate"]["time_step"]
-    end = step * panel.config["validate"]["shadow"]["horizon"]["steps"]
-    axes.set_xscale("log")
-    axes.set_xlabel(f"Largest error up to {end:g} s ({', '.join(sorted(units))})")
-    axes.set_ylabel("Starts")
-    return texts
-
-
-def _momentum(axes: Axes, panel, each, name: str, settings: Mapping) -> list[str]:
-    """|p − p(0)| of a cyclic coordinate along the motion; above, the discrete one."""
-    texts = []
-    for one in each.values():
-        first = one.first.sel(order=one.main, dof=name)
-        values = first["momentum_physical"].values
-        time, change = first["time_energy"].values, np.abs(values - values[0])[1:]
-        change = np.maximum(change, LEAST_MOMENTUM)
-        axes.plot(time[1:], change, **dots(one, settings, 2.4))
-        time_axis(axes, time)
-        change = abs(float(first["momentum_range"]) / float(first["scale"]))
-        label = look_of(one.estimator).label
-        texts.append(f"{label}: discrete momentum within {scientific(change)}")
-        if one.failed:
-            texts[-1] += f", failed at step {int(first['steps_done']) + 1}"
-    letter = panel.label(name).strip("$")
-    axes.set_yscale("log")
-    axes.set_ylabel(f"$|p_{{{letter}}} - p_{{{letter}}}(0)|$ (J s)")
-    return texts
-
-
-def _masses(each: Mapping[str, Learned]) -> str:
-    """Mass matrix over its first entry, identified and true."""
-    one = list(each.values())[-1]
-    if "mass" not in one.rollout:
-        return ""
-    case = one.first.sel(order=one.main)
-
-    def text(name):
-        ratios = np.round(case[name].values / case[name].values[0, 0], 4) + 0.0
-        rows = [", ".join(f"{v:.4f}" for v in row) for row in ratios]
-        return "[" + "; ".join(rows) + "]"
-
-    return f"$M/M_{{11}}$ = {text('mass')}\ntrue {text('mass_true')}"

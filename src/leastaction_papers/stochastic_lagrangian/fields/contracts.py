@@ -1,7 +1,7 @@
 """Datasets between the stages of the published recipe and its rivals."""
 
-from leastaction.core.comparison import comparison_contract
 from leastaction.core.contracts import Contract, variables
+from leastaction_papers.stochastic_lagrangian.comparison import comparison_contract
 
 CONTRACTS = {
     "field_rollout": comparison_contract(

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.core.comparison import comparison
 from leastaction.core.expressions import parse
 from leastaction.core.model import IdentifiedModel
 from leastaction.core.simulation import generator
 from leastaction.fields import schemes
 from leastaction.fields.ensemble import field_initial_states, node_coordinate
 from leastaction.fields.field_system import FieldSystem
+from leastaction_papers.stochastic_lagrangian.comparison import comparison
 
 log = logging.getLogger(__name__)
 

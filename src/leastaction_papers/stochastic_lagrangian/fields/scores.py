@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 
 import numpy as np
-import xarray as xr
 
 from leastaction.fields.time_scheme import DISPERSION, right_scheme, true_scheme
 from leastaction_papers.scorecard import law_rows
 from leastaction_papers.scorecard.case import Case, Found, Row, count, own_rows, rows_of
-from leastaction_papers.scorecard.scores import Truth
 
 
 def rows(case: Case) -> Iterator[dict]:
@@ -22,24 +20,6 @@ def _functions_over_nodes(case: Case, of: str) -> int:
 
 
 PRINTED = (*law_rows.PRINTED, law_rows.library_size(_functions_over_nodes))
-
-
-def exact_nodes(model: xr.Dataset, truth: Truth) -> np.ndarray:
-    """Number of nodes with exactly the right terms, shape (replicate,).
-
-    At such a node every candidate of a true term is selected, and no other one; a
-    spring stands at two nodes and has a candidate at each.
-    """
-    share = model["node_support"].transpose("replicate", "node", "term").values
-    right = np.isnan(share) | (share == truth.support)
-    return right.all(axis=2).sum(axis=1)
-
-
-def _nodes(case: Case) -> Iterator[Found]:
-    if case.truth is not None and "node_support" in case.model:
-        nodes = case.model.sizes["node"]
-        hit = exact_nodes(case.model, case.truth)
-        yield Found(hit, unit=f"of {nodes}", corrected=nodes)
 
 
 def _scheme(case: Case) -> Iterator[Found]:
@@ -59,11 +39,6 @@ def _dispersion(case: Case) -> Iterator[Found]:
 
 
 OF_FIELDS = (
-    Row(
-        "nodes with exactly the right terms",
-        _nodes,
-        note="each node is identified by itself",
-    ),
     Row(
         "time scheme of the data is named: {}",
         _scheme,

@@ -1,12 +1,5 @@
 """Figures of noisy motions: file ``<name>.py`` draws figure `name`."""
 
-EXAMPLE = {"recordings": ("noise_coefficients", "trajectories", "energy")}
+EXAMPLE = {"recordings": ("trajectories",)}
 # Further figures of a file.
-SHARED = {
-    "trajectories": ("energy",),
-    "noise_coefficients": ("damping_study",),
-    "noise_limits": (
-        "success_study",
-        "channel_study",
-    ),
-}
+SHARED = {"noise_limits": ("success_study",)}

@@ -20,19 +20,16 @@ from leastaction_papers.scorecard.panel import (
 )
 from leastaction_papers.scorecard.recovery import (
     NoiseLimit,
-    coverage,
     largest_noise,
     shown_mode,
 )
 from leastaction_papers.scorecard.study import (
-    by_title,
     label_of_level,
     level_axis,
     levels_of,
     mark_infinite,
     median_error,
     places,
-    share_bars,
     share_of_exact,
 )
 
@@ -48,16 +45,7 @@ ORDER = [
     for name in (MAIN, BASELINE, "sindy_pi", "lagrangian_sindy")
     for data in ("", SMOOTHED)
 ]
-NOMINAL_COVERAGE = 95.0
-ACCEPTED_COVERAGE = (90.0, 99.0)
 look_of = partial(look, labels={BASELINE: "xL-SINDy"})
-# By the recorded channels: label, colour, marker, shift.
-CHANNELS = {
-    ("q", "qdot", "qddot"): (r"$q, \dot q, \ddot q$", "estimate_color", "o", -0.12),
-    ("q", "qdot"): (r"$q, \dot q$", "published_color", "s", 0.0),
-    ("q",): (r"$q$", "sindy_pi_color", "^", 0.12),
-}
-STYLE = {"markersize": 3.4, "linewidth": 0.9}
 
 
 def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -282,54 +270,3 @@ def in_order(panels: Sequence[Panel]) -> list[str]:
     """Estimators with a sweep over noise that some panel has."""
     found = {name for panel in panels for name in panel.recoveries}
     return [n for n in ORDER if n in found] + sorted(found - set(ORDER))
-
-
-def channel_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """Success, error and coverage of examples that differ in what is recorded.
-
-    One column per system, recommended estimator, independent noise: share of replicates
-    with the right structure (95 % Wilson intervals), median of the largest relative
-    error of a true coefficient, and share of 95 % intervals that cover the truth, over
-    all replicates and true terms.
-    """
-    groups, levels = by_title(panels), levels_of(panels)
-    figure, grid = grid_of(settings, 3, len(groups), row=40, rest=12, sharey="row")
-    for column, (title, members) in zip(grid.T, groups.items(), strict=True):
-        for panel in members:
-            panel.model(MAIN)
-            _of_channels(column, panel, levels, settings)
-        column[0].set_title(title)
-        column[2].axhspan(*ACCEPTED_COVERAGE, color="0.93", zorder=0)
-        column[2].axhline(NOMINAL_COVERAGE, color="0.4", linewidth=0.6, zorder=1)
-        for axes in column:
-            level_axis(axes, levels, "" if axes is not column[2] else None)
-    grid[0, 0].set(ylabel="Right structure (%)", ylim=(-6, 106))
-    grid[1, 0].set(ylabel="Worst coefficient error (%)", yscale="log")
-    grid[2, 0].set(ylabel="Coverage of 95 % intervals (%)", ylim=(-6, 106))
-    figure.align_ylabels(grid)
-    present = {panel.channels for panel in panels}
-    handles = [
-        key(f"recorded: {label}", settings[colour], marker, **STYLE)
-        for channels, (label, colour, marker, _) in CHANNELS.items()
-        if channels in present
-    ]
-    legend_on_top(figure, handles)
-    return figure
-
-
-def _of_channels(column, panel: Panel, levels, settings: Mapping) -> None:
-    _, colour, marker, shift = CHANNELS[panel.channels]
-    style = {"color": settings[colour], "marker": marker} | STYLE
-    mode = shown_mode(MAIN, panel.recoveries[MAIN])
-    case = panel.recoveries[MAIN].sel(noise_mode=mode)
-    x = np.array(places(case["noise_level"].values, levels)) + shift
-    share_of_exact(column[0], x, case, style)
-    median_error(column[1], x, case, style)
-    covered = coverage(panel.model(MAIN), panel.config, panel.law)
-    if covered is not None:
-        stated = covered.sel(noise_mode=mode)
-        hits = stated.sum(("replicate", "candidate")).values
-        counts = stated.count(("replicate", "candidate")).values
-        # Without noise an interval is as long as round-off: it says nothing.
-        shown = (case["noise_level"].values > 0) & (counts > 0)
-        share_bars(column[2], x[shown], hits[shown], counts[shown], **style)

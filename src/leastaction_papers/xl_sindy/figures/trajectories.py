@@ -7,24 +7,21 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from leastaction.core.settings import CHANNELS
 from leastaction.figures.readable import listed, plain_scientific
 from leastaction.figures.style import (
     AT_X,
-    AT_Y,
     DASHED,
     grid_of,
     key,
     legend_on_top,
     note,
     small,
-    time_axis,
 )
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction_papers.scorecard.recovery import shown_case
-from leastaction_papers.scorecard.study import label_of_level, level_text
+from leastaction_papers.scorecard.study import level_text
 from leastaction_papers.xl_sindy.figures.noise_limits import look_of
 
 MOST_LEVELS = 3
@@ -37,8 +34,6 @@ DASHES = {"sindy_pi": (0, (1, 1.2)), BASELINE: (0, (5, 1.5, 1, 1.5)), MAIN: DASH
 # Each has a third of the length where paths coincide, so that all are seen.
 THIRDS = {"sindy_pi": (0, (3, 6)), BASELINE: (6, (3, 6)), MAIN: (3, (3, 6))}
 TRUTH = {"linewidth": 3.2, "alpha": 0.35}
-# Smaller relative changes of the energy are round-off.
-LEAST_CHANGE = 1e-12
 
 
 def trajectories(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -188,77 +183,3 @@ def _case(panel: Panel, method: str, level: float) -> xr.Dataset | None:
     """Rollout that stands for a method at one level; None if there is none."""
     found = panel.rollouts.get(method)
     return None if found is None else shown_case(method, found, level)
-
-
-def energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """Relative change |H(t) − H(0)| / max |H| of the true energy, by noise level.
-
-    The maximum is that of the truth over all trajectories and times; where it is zero,
-    the change is shown as it is. Median over the trajectories of all replicates, with
-    their range for the recommended estimator. The truth itself shows the error of the
-    integration, or what damping and external forces do. Paths that do not stay finite
-    are left out of the medians.
-    """
-    columns = max(len(levels_shown(panel)) for panel in panels)
-    size = len(panels), columns
-    figure, grid = grid_of(settings, *size, row=48, rest=16, sharey="row")
-    for i, (panel, row) in enumerate(zip(panels, grid, strict=True)):
-        for axes, level in zip(row, levels_shown(panel), strict=False):
-            _energies(axes, panel, level, settings)
-            axes.set_title(level_text(level), loc="center")
-        # The axes of a row share their limits, which are those of all now.
-        if row[0].get_ylim()[0] < LEAST_CHANGE:
-            row[0].set_ylim(bottom=LEAST_CHANGE / 20)
-            below = {"va": "top", "fontsize": small(settings)}
-            text = f"{label_of_level(LEAST_CHANGE)} or less: round-off"
-            note(row[0], text, 0.02, LEAST_CHANGE, AT_Y, offset=(0, -2), **below)
-        change = r"$|H(t) - H(0)|"
-        scaled = np.abs(panel.rollout(MAIN)["hamiltonian_true"]).max() > 0
-        row[0].set_ylabel(change + (r"\,/\,\max|H|$ (1)" if scaled else "$ (J)"))
-        if len(panels) > 1:
-            row[0].set_title(panel_title(panels, i))
-    band = {"facecolor": settings["estimate_color"], "alpha": 0.15}
-    shown = [m for m in reversed(DASHES) if any(m in p.rollouts for p in panels)]
-    handles = [
-        key("truth", settings["truth_color"], linewidth=1.6),
-        *(key(f"{look_of(m).label}, median", **_style(m, settings)) for m in shown),
-        Patch(label="recommended, 5–95 % of the paths", **band),
-        key("end of training", "black", linewidth=0.8),
-    ]
-    legend_on_top(figure, handles, 3)
-    return figure
-
-
-def _energies(axes: Axes, panel: Panel, level: float, settings: Mapping) -> None:
-    rollout = panel.rollout(MAIN)
-    time, truth = rollout["time"].values, rollout["hamiltonian_true"]
-    scale = float(np.abs(truth).max()) or 1.0
-    style = {"color": settings["truth_color"], "linestyle": "-", "linewidth": 1.6}
-    _median(axes, time, _changes(truth, scale), zorder=2, **style)
-    for order, method in enumerate(DASHES):
-        case = _case(panel, method, level)
-        if case is None:
-            continue
-        change = _changes(case["hamiltonian_estimate"], scale)
-        style = _style(method, settings)
-        if method == MAIN and np.isfinite(change).any():
-            low, high = np.nanpercentile(change, [5, 95], axis=0)
-            band = {"color": style["color"], "alpha": 0.15, "linewidth": 0}
-            axes.fill_between(time, low, high, **band)
-        _median(axes, time, change, zorder=3 + order, **style)
-    axes.set_yscale("log")
-    time_axis(axes, time)
-    axes.axvline(rollout.attrs["training_duration"], color="black", linewidth=0.8)
-
-
-def _changes(energies: xr.DataArray, scale: float) -> np.ndarray:
-    """Relative change of the energy, shape (path, time)."""
-    values = energies.transpose(..., "time").values
-    values = values.reshape(-1, values.shape[-1])
-    return np.maximum(np.abs(values - values[:, :1]) / scale, LEAST_CHANGE)
-
-
-def _median(axes: Axes, time: np.ndarray, changes: np.ndarray, **style) -> None:
-    kept = changes[np.isfinite(changes).all(axis=1)]
-    if len(kept):
-        axes.plot(time[1:], np.median(kept, axis=0)[1:], **style)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from leastaction.core.gaussian_process import square_distances
-from leastaction.ports.multi_task_process import (
+from leastaction_papers.port_hamiltonian.multi_task_process import (
     StructuredProcess,
     fit,
     negative_log_likelihood,

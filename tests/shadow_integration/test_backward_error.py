@@ -7,13 +7,15 @@ from leastaction.core.euler_lagrange import symbols
 from leastaction.core.expressions import parse, symbol
 from leastaction.snapshots.backward_error import (
     RULES,
-    STEP,
-    general_coefficient,
     meshed_lagrangian,
     meshing,
-    modified_lagrangian,
     on_shell,
     total_derivative,
+)
+from leastaction_papers.shadow_integration.formulas import (
+    STEP,
+    general_coefficient,
+    modified_lagrangian,
 )
 
 x, y, xdot, ydot, h = symbols(["x", "y", "xdot", "ydot", "h"])

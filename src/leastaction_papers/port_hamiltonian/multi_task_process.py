@@ -24,13 +24,13 @@ import xarray as xr
 from scipy.linalg.lapack import dpstrf
 
 from leastaction.core.gaussian_process import most_likely, square_distances
-from leastaction.ports.contracts import HYPERPARAMETERS
 from leastaction.ports.effort_data import (
     training_data,
     training_set,
     transform_of,
     with_training_data,
 )
+from leastaction_papers.port_hamiltonian.contracts import CONTRACTS, HYPERPARAMETERS
 
 # Bounds of the search: ℓ over the spread of the inputs, d over the scale of the data.
 LENGTH_SCALE_RANGE = 1e-3, 1e3
@@ -327,7 +327,7 @@ def _fitted(equations: xr.Dataset, settings: Mapping, names: Sequence) -> xr.Dat
         result["task_diagonal"].append(np.hstack([p.task_diagonal for p in processes]))
         result["noise_variance"].append(np.hstack([p.noise for p in processes]))
         result["log_likelihood"].append(sum(p.log_likelihood for p in processes))
-    dataset = with_training_data("effort_process", equations, result)
+    dataset = with_training_data(CONTRACTS["effort_process"], equations, result)
     return dataset.assign_coords(process=names)
 
 

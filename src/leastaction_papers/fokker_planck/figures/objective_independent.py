@@ -10,8 +10,6 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from leastaction.figures.style import (
-    AT_X,
-    RANGE,
     grid_of,
     key,
     legend_on_top,
@@ -20,7 +18,7 @@ from leastaction.figures.style import (
     range_bar,
     small,
 )
-from leastaction_papers.fokker_planck.figures.density import (
+from leastaction_papers.fokker_planck.figures.density_surface import (
     ORDER,
     samples_text,
     surface_and_map,
@@ -33,11 +31,8 @@ from leastaction_papers.fokker_planck.stationary_parameters import (
     true_level,
 )
 from leastaction_papers.scorecard.looks import look, marked
-from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, panel_title
+from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel
 
-DISTANCE_OF_ESTIMATORS = 0.22
-# Errors beyond it, in per cent, stand at the edge: a parameter that collapsed to zero.
-LARGEST_ERROR = 200.0
 KINDS = {"lagrangian": "$L$", "dissipation": "damping"}
 # Of the marks of two estimators, over the number of cells.
 RELATIVE_DISTANCE = 0.04
@@ -49,39 +44,6 @@ RANGES = {"k": (0.6, 1.4), "a": (0.6, 1.4), "c": (0.4, 1.6)}
 ENLARGED = (0.95, 1.05)
 KIND_OF = {"k": "lagrangian", "c": "dissipation", "a": "volatility"}
 NAMES = {"k": "$k$ (N/m)", "c": "$c$ (N s/m)", "a": "$a$ (N s$^{0.5}$)"}
-
-
-def stationary_parameters(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """Relative errors in per cent: medians and 5–95 % ranges over the replicates.
-
-    The scale is linear within one per cent and logarithmic beyond it. What the density
-    does not determine has no mark, and the figure says so.
-    """
-    figure, grid = grid_of(settings, len(panels), 1, row=62, rest=10)
-    for i, (axes, panel) in enumerate(zip(grid[:, 0], panels, strict=True)):
-        _errors(axes, panel, settings)
-        axes.set_title(panel_title(panels, i))
-    _legend(figure, panels, settings, RANGE)
-    return figure
-
-
-def _errors(axes: Axes, panel: Panel, settings: Mapping) -> None:
-    estimators = [name for name in ORDER if name in panel.models]
-    labels: list[str] = []
-    for k, name in enumerate(estimators):
-        found = parameters(panel.config, panel.models[name])
-        labels = [_label(panel, parameter.label) for parameter in found]
-        for i, parameter in enumerate(found):
-            x = i + DISTANCE_OF_ESTIMATORS * (k - (len(estimators) - 1) / 2)
-            error = np.clip(100 * parameter.error, -LARGEST_ERROR, LARGEST_ERROR)
-            if not range_bar(axes, x, error, **_mark(name, settings)) and not k:
-                centre = {"ha": "center", "fontsize": small(settings)}
-                note(axes, "not identifiable", i, 0.5, AT_X, **centre)
-    axes.set_xticks(range(len(labels)), labels)
-    axes.set_xlim(-0.6, len(labels) - 0.4)
-    _error_axis(axes, settings)
-    axes.margins(y=0.1)
-    axes.set_ylabel("Relative error (%)")
 
 
 def _mark(name: str, settings: Mapping) -> dict:
@@ -102,61 +64,13 @@ def _error_axis(axes: Axes, settings: Mapping, linear: float = 1.0) -> None:
     axes.axhline(0, color=settings["truth_color"], linewidth=0.8, zorder=0)
 
 
-def _label(panel: Panel, label: str, separator: str = "\n") -> str:
+def _label(panel: Panel, label: str) -> str:
     """Label of a parameter for an axis: what it belongs to, and the candidate."""
     kind, _, term = label.partition(": ")
     shown = panel.label(term)
     if kind.startswith("noise strength"):
-        several = len(panel.config["system"]["coordinates"]) > 1
-        of = f" of {kind.rpartition(' ')[2]}" if several else ""
-        return f"noise{of},{separator}{shown}"
-    return f"{KINDS[kind]},{separator}{shown}"
-
-
-def samples_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """Root mean square of the relative errors against the number of samples.
-
-    One row per system, one column per parameter. A single replicate, at the largest
-    number, has a hollow mark.
-    """
-    groups: dict[tuple, list[Panel]] = {}
-    for panel in panels:
-        labels = [p.label for p in parameters(panel.config, panel.model(MAIN))]
-        groups.setdefault(tuple(labels), []).append(panel)
-    columns = max(map(len, groups))
-    figure, grid = grid_of(settings, len(groups), columns, row=58, rest=10)
-    for row, (labels, members) in zip(grid, groups.items(), strict=True):
-        for axes in row[len(labels) :]:
-            axes.set_axis_off()
-        for j, (axes, label) in enumerate(zip(row, labels, strict=False)):
-            for name in ORDER:
-                _rms_errors(axes, members, name, j, settings)
-            axes.set_xscale("log")
-            axes.set_yscale("log")
-            axes.set_xlabel("Samples")
-            plain_numbers(axes.yaxis)
-            text = _label(members[0], label, " ")
-            axes.set_ylabel(f"Relative error of {text} (%)")
-        row[0].set_title(members[0].title)
-    _legend(figure, panels, settings, " (rms)")
-    return figure
-
-
-def _rms_errors(
-    axes, members: Sequence[Panel], name: str, j: int, settings: Mapping
-) -> None:
-    points = []
-    for panel in members:
-        if name in panel.models:
-            error = parameters(panel.config, panel.models[name])[j].error
-            rms = 100 * np.sqrt(np.mean(error**2))
-            points.append((samples(panel.config), rms, len(error)))
-    points.sort()
-    style = _mark(name, settings)
-    axes.plot(*np.reshape(points, (-1, 3)).T[:2], color=style["color"], linewidth=0.9)
-    for x, rms, count in points:
-        face = style["color"] if count > 1 else "white"
-        axes.plot(x, rms, markersize=4.0, markerfacecolor=face, **style)
+        return f"noise, {shown}"
+    return f"{KINDS[kind]}, {shown}"
 
 
 def bins_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -185,7 +99,7 @@ def bins_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
         axes.set_xticks([25, 50, 100, 200], ["25", "50", "100", "200"])
         axes.minorticks_off()
         axes.set_xlabel("Cells along each side")
-        name = _label(panels[0], label, " ")
+        name = _label(panels[0], label)
         axes.set_ylabel(f"Relative error of {name} (%)")
     _legend(figure, panels, settings)
     return figure
@@ -218,7 +132,7 @@ def objective_independent(panels: Sequence[Panel], settings: Mapping) -> Figure:
     return figure
 
 
-def objective_independent_finding(panels: Sequence[Panel]) -> str:
+def finding(panels: Sequence[Panel]) -> str:
     """Where the minimum of Figure 3 lies, by number of samples."""
     found = []
     for panel in panels:
