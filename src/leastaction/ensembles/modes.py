@@ -288,10 +288,10 @@ def modes(model: xr.Dataset) -> xr.Dataset | None:
         for kind in ("position", "velocity", "acceleration")
     )
     s = rates[:, None]
-    seen = shapes @ position.T + s * (shapes @ velocity.T)
-    seen = seen + s**2 * (shapes @ acceleration.T)
-    largest = np.abs(seen).argmax(axis=1)[:, None]
-    seen = seen / np.take_along_axis(seen, largest, axis=1)
+    sensed = shapes @ position.T + s * (shapes @ velocity.T)
+    sensed = sensed + s**2 * (shapes @ acceleration.T)
+    largest = np.abs(sensed).argmax(axis=1)[:, None]
+    sensed = sensed / np.take_along_axis(sensed, largest, axis=1)
     of_shape = std[2 * count :].reshape(2, *shapes.shape)
     half = NORMAL_QUANTILE * std[:count]
     of_mode, of_dof, of_channel = ("mode",), ("mode", "dof"), ("mode", "channel")
@@ -309,8 +309,8 @@ def modes(model: xr.Dataset) -> xr.Dataset | None:
             "shape_imaginary": (of_dof, shapes.imag),
             "shape_real_std": (of_dof, of_shape[0]),
             "shape_imaginary_std": (of_dof, of_shape[1]),
-            "sensed_real": (of_channel, seen.real),
-            "sensed_imaginary": (of_channel, seen.imag),
+            "sensed_real": (of_channel, sensed.real),
+            "sensed_imaginary": (of_channel, sensed.imag),
             "phase_collinearity": (of_mode, [phase_collinearity(x) for x in shapes]),
             "kind": (of_mode, np.full(count, STRUCTURAL, dtype=object)),
         },

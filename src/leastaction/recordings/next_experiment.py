@@ -77,8 +77,8 @@ def experiments(
             about = trial.excite, trial.amplitude, trial.frequency
             rows.append((*about, float(excursion.max()), duration))
     columns = ["excite", "amplitude", "frequency", "excursion", "duration"]
-    found = pd.DataFrame(rows, columns=columns)
-    return found.sort_values("duration", ignore_index=True)
+    table = pd.DataFrame(rows, columns=columns)
+    return table.sort_values("duration", ignore_index=True)
 
 
 def _trials(law: CompiledLaw, model, middle, size) -> Iterator[Trial]:
@@ -123,8 +123,8 @@ def _along(law: CompiledLaw, trial: Trial, active, model):
     about = [slice(0, rows)], law.dt, STEPS, force
     motion = MeasuredMotion(law.equations, q, *about)
     linear, _ = motion.linearised(path, law.c, active)
-    found = augmented_filter(linear, law.process_noise, law.noise)
-    parts = found.moment[:, 1:, 1:]
+    innovations = augmented_filter(linear, law.process_noise, law.noise)
+    parts = innovations.moment[:, 1:, 1:]
     time = rows * law.dt * np.arange(1, len(parts) + 1) / len(parts)
     return q, time, parts.cumsum(axis=0)
 

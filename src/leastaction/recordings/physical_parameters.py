@@ -173,17 +173,17 @@ class _Equilibrium:
         q, settled = self.mean.copy(), False
         about_mean = self._about(q, coefficients)[1]
         for _ in range(MOST_STEPS):
-            slope, found = self._about(q, coefficients)
-            if not np.isfinite(found.stiffness).all():
+            slope, here = self._about(q, coefficients)
+            if not np.isfinite(here.stiffness).all():
                 return about_mean, False
-            step = np.linalg.lstsq(found.stiffness, slope, rcond=None)[0]
+            step = np.linalg.lstsq(here.stiffness, slope, rcond=None)[0]
             q = q - step
             settled = np.abs(step).max() < SETTLED * self.size
             if settled:
                 break
         near = np.abs(q - self.mean).max() <= self.size
-        is_stable = settled and near and np.linalg.eigvalsh(found.stiffness).min() > 0
-        return (found, True) if is_stable else (about_mean, False)
+        is_stable = settled and near and np.linalg.eigvalsh(here.stiffness).min() > 0
+        return (here, True) if is_stable else (about_mean, False)
 
     def _about(self, q, coefficients) -> tuple[np.ndarray, Linear]:
         """Slope of the potential at q, and the law about it."""
@@ -195,21 +195,21 @@ class _Equilibrium:
     def quantities(self, coefficients: np.ndarray) -> list[Quantity]:
         """All that the law is called by, in a fixed order."""
         linear, is_stable = self.linear(coefficients)
-        found = [] if all(self.alone) else self._base_parameters(coefficients)
+        rows = [] if all(self.alone) else self._base_parameters(coefficients)
         for i, name in enumerate(self.system.coordinates):
-            found += self._of_coordinate(linear, is_stable, i, name, coefficients)
-        return found + self._of_modes(linear) if is_stable else found
+            rows += self._of_coordinate(linear, is_stable, i, name, coefficients)
+        return rows + self._of_modes(linear) if is_stable else rows
 
     def _base_parameters(self, coefficients: np.ndarray) -> list[Quantity]:
         """Coefficients of the terms of L, if they have a scale."""
         values = dict(zip(self.names, coefficients, strict=True))
         terms = sp.Add.make_args(sp.expand(self.system.lagrangian))
-        found = []
+        rows = []
         for name in [n for n in self.names if n.startswith("c_") and self.has_scale]:
             (term,) = (x / symbol(name) for x in terms if x.has(symbol(name)))
             unit = self.unit_of("L", str(term))
-            found.append(Quantity(f"base parameter of `{term}`", values[name], unit))
-        return found
+            rows.append(Quantity(f"base parameter of `{term}`", values[name], unit))
+        return rows
 
     def _of_coordinate(self, linear, is_stable, i: int, name: str, values) -> list:
         """Inertia and stiffness if no other shares them; friction."""
@@ -219,11 +219,11 @@ class _Equilibrium:
         if not is_own and not self.has_scale:
             return []
         scale, over = (1.0, "") if self.has_scale else (inertia, " over inertia")
-        found = []
+        rows = []
         if self.has_scale and is_own and (self.alone[i] or is_stable):
             kind = "moment of inertia" if self.turns[i] else "mass"
             unit = self.unit_of("L", f"{name}dot**2")
-            found.append(Quantity(f"{kind}{of}", inertia, unit))
+            rows.append(Quantity(f"{kind}{of}", inertia, unit))
         shown = self.shown[i] if self.has_scale else _Shown()
         for text, matrix, kind, term, unit in (
             ("stiffness", linear.stiffness, "L", f"{name}**2", shown.stiffness),
@@ -234,7 +234,7 @@ class _Equilibrium:
                 value = matrix[i, i] / scale
                 in_si = self.unit_of(kind, term)
                 unit = unit or USUAL.get(in_si, in_si)
-                found.append(Quantity(f"{text}{of}{over}", value / shown.spring, unit))
+                rows.append(Quantity(f"{text}{of}{over}", value / shown.spring, unit))
         q, v = self.system.q[i], self.system.qdot[i]
         for text, kind, term, function, sought in (
             (
@@ -250,21 +250,21 @@ class _Equilibrium:
             if place in self.names and not (kind == "L" and is_stable):
                 force = values[self.names.index(place)] / scale / shown.force
                 unit = shown.force_unit or self.unit_of(kind, term)
-                found.append(Quantity(f"{text}{of}{over}", force, unit))
-        return found
+                rows.append(Quantity(f"{text}{of}{over}", force, unit))
+        return rows
 
     def _of_modes(self, linear: Linear) -> list[Quantity]:
         """Natural frequencies, and damping ratios where anything is damped."""
         frequencies, ratios, _ = linear.modes()
-        found = []
+        rows = []
         for k, (frequency, ratio) in enumerate(
             zip(frequencies, ratios, strict=True), 1
         ):
             of = f" of mode {k}" if len(frequencies) > 1 else ""
-            found.append(Quantity(f"natural frequency{of}", frequency, "Hz", True))
+            rows.append(Quantity(f"natural frequency{of}", frequency, "Hz", True))
             if abs(ratio) > UNDAMPED:
-                found.append(Quantity(f"damping ratio{of}", 100 * ratio, "%", True))
-        return found
+                rows.append(Quantity(f"damping ratio{of}", 100 * ratio, "%", True))
+        return rows
 
     def slopes(self, names: list[str]) -> np.ndarray:
         """Of named quantities by coefficients, (coefficient, quantity).
@@ -289,7 +289,7 @@ class _Equilibrium:
 
         Those that would move it by more than its standard error.
         """
-        found = []
+        rows = []
         for other in self.alternatives:
             weights = other.get("weights", {})
             weight = sum(
@@ -298,8 +298,8 @@ class _Equilibrium:
             )
             (term,) = other["has"]
             if abs(weight * other["coefficients"][term]) > error:
-                found.append(f"{weight:.3g} of `{term}`")
-        return ", ".join(found)
+                rows.append(f"{weight:.3g} of `{term}`")
+        return ", ".join(rows)
 
 
 def _is_alone(matrix: np.ndarray, i: int) -> bool:
