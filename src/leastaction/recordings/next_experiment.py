@@ -29,7 +29,7 @@ FREQUENCIES = tuple(2.0 ** (k / 2) for k in range(-4, 5))
 # of the integrator in a sample; samples in a period of an input at least.
 PERIODS, LEAST_PERIODS, STEPS, LEAST_SAMPLES = 20, 5, 4, 10
 # Excursion, over that of the recording, beyond which nothing says that the law holds.
-LARGEST_EXCURSION = 2.0
+LARGEST_EXCURSION = 2.05
 # An experiment that takes so many times the duration of the recording is none.
 LONGEST = 1e3
 
