@@ -47,7 +47,8 @@ def rates(names, lagrangian: str, loss: str = "0", forced=()) -> Callable:
     v = sp.symbols([f"{n}dot" for n in names])
     u = sp.symbols([f"u{i}" for i in range(len(q))])
     L, D = sp.sympify(lagrangian), sp.sympify(loss)
-    D = D.replace(sp.Abs, lambda x: sp.sqrt(x**2 + SHARP**2) - SHARP)
+    # Of |v|³, too, which has no viscous part then: (|v| - w)³ would have one.
+    D = D.replace(sp.Abs, lambda x: sp.sqrt(x**2 + SHARP**2))
     M = sp.hessian(L, v)
     force = [
         L.diff(q[i])

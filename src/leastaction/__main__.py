@@ -112,7 +112,11 @@ def _add_columns(add: Callable) -> None:
 
 def _add_clock(add: Callable) -> None:
     """Options that say when samples were taken."""
-    add("--time", metavar="NAME[:UNIT]", help="column of the time; s if no unit")
+    add(
+        "--time",
+        metavar="NAME[:UNIT]",
+        help="column of the time, and its unit if not in its heading",
+    )
     add("--rate", type=float, metavar="HZ", help="samples per second, without --time")
     add("--trajectory", metavar="NAME", help="column that tells trajectories apart")
     add("--gap", type=float, metavar="STEPS", help="of time, that begin a trajectory")
@@ -284,7 +288,7 @@ def _learn(options) -> None:
     )
     from leastaction.recordings.configuration import OF_KINDS
     from leastaction.recordings.import_recording import plain_text
-    from leastaction.recordings.learn import learn
+    from leastaction.recordings.learn import check_table, learn
 
     logging.getLogger("matplotlib").setLevel(logging.WARNING)
     columns = {
@@ -305,6 +309,9 @@ def _learn(options) -> None:
         **_reading(options),
         **{key: value for key, value in reading.items() if value is not None},
     }
+    sections = {"excitation": options.excitation, "kind": options.kind}
+    for path in options.test:  # before a law is sought
+        check_table(path, how, sections)
     law = learn(
         options.table,
         **how,
@@ -455,7 +462,7 @@ def _time(options) -> dict:
     if options.time is None:
         return {"rate": options.rate}
     column, _, unit = options.time.partition(":")
-    clock = {"column": column, "unit": unit or "s"}
+    clock = {"column": column} | ({"unit": unit} if unit else {})
     return clock if options.rate is None else clock | {"rate": options.rate}
 
 

@@ -1,12 +1,12 @@
 """The command `leastaction`: what the YAML does, in words of the shell."""
 
-import math
-import re
 import shlex
 import signal
 import subprocess
 import sys
 
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from recorded import rows, write
@@ -103,126 +103,6 @@ def run(capsys, *words):
     return status, capsys.readouterr().err
 
 
-MISTAKES = {
-    "no clock": (["--coordinate", "theta:rad"], "--time NAME[:UNIT], or --rate HZ"),
-    "no file": (["none.csv", *ANGLE], "there is no file"),
-    "no unit": (["--time", "t", "--coordinate", "theta"], "write NAME:UNIT"),
-    "no column": (["--time", "t", "--coordinate", "phi:rad"], "Known: run, t, theta"),
-    "unknown key": (
-        ["--time", "t", "--coordinate", "theta:rad,revers"],
-        "unknown key 'revers'; did you mean 'reverse'?",
-    ),
-    "no coordinate": (
-        [*ANGLE, "--input", "x:theta:N"],
-        "--input x: there is no coordinate 'x'",
-    ),
-    "no unit of time": (
-        ["--time", "t:h2", "--coordinate", "theta:rad"],
-        "--time: 'h2' is not a unit of time",
-    ),
-    "sensor of a free motion": (
-        ["--time", "t", "--coordinate", "x:m", "--sensor", "xdot:theta:m/s"],
-        "`--excitation random`",
-    ),
-    "number of counts": (
-        ["--time", "t", "--coordinate", "theta:count"],
-        "`,per_turn=4096` behind its unit",
-    ),
-    "degrees": (["degrees.csv", *ANGLE], "write the unit `deg`; if the joint really"),
-    "trajectory": (
-        ["--time", "t", "--coordinate", "theta:rad", "--trajectory", "runs"],
-        "unknown column 'runs'; did you mean 'run'?",
-    ),
-    "held out": ([*ANGLE, "--held-out", "9"], "Correct --held-out"),
-    "no column of the time": (
-        ["--time", "seconds", "--coordinate", "theta:rad"],
-        "column 'seconds' (--time): unknown column 'seconds'. Known: run, t, theta",
-    ),
-    "misspelt unit": (
-        ["--time", "t", "--coordinate", "theta:degrs"],
-        "'degrs' is not a unit; write something like rad, deg",
-    ),
-    "gram": (
-        ["--time", "t", "--coordinate", "theta:g"],
-        "a mass; of an accelerometer in g write it under `--acceleration`",
-    ),
-    "acceleration of an angle in g": (
-        [*ANGLE, "--acceleration", "theta:theta:g"],
-        "the coordinate is in rad; write a unit like rad/s^2",
-    ),
-    "force as a coordinate": (
-        ["--time", "t", "--coordinate", "theta:N"],
-        "a force; write it under `--input`",
-    ),
-}
-# What is done to a good table, and what is said of it.
-SPOILT = {
-    "empty": (lambda text: "", "the file is empty; expected a table of samples"),
-    "names alone": (lambda text: text[:12], "there is no row below the names"),
-    "short": (lambda text: text[:160], "record longer"),
-    "a word": (
-        lambda text: text.replace("0,0.0500,", "0,0.0500,OVL", 1),
-        "line 7, column 'theta': 'OVL",
-    ),
-    "constant": (
-        lambda text: re.sub(r",[-\d.]+\n", ",1\n", text),
-        "it is 1 in every row; expected something that moves. Check the cable",
-    ),
-    "unsorted": (
-        lambda text: text.replace("0,0.0500,", "0,0.3500,", 1),
-        "time goes back from 0.35 s to 0.06 s; expected time that increases. Sort",
-    ),
-    "decimal commas": (
-        lambda text: re.sub(r"\.(\d+)$", r",\1", text, flags=re.MULTILINE),
-        "it has 4 cells; expected 3, as many as names. Repair it; with decimal commas",
-    ),
-    "no runs": (
-        lambda text: re.sub(
-            r"^1,(\d+)", lambda m: f"0,{8 + int(m[1])}", text, flags=re.M
-        ),
-        "the motion jumps between samples and stays there",
-    ),
-    "one way": (
-        lambda text: "".join(
-            f"0,{i / 50:.2f},{3 * math.exp(-i / 25)}\n" if i else HEADER + "\n"
-            for i in range(200)
-        ),
-        "it goes one way and never turns around",
-    ),
-}
-FOREIGN = ("YAML", "import.", "`accept:", "`time:", "`unit:", "format:")
-
-
-@pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_said_in_words_of_the_shell(name, tmp_path, monkeypatch, capsys):
-    words, message = MISTAKES[name]
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path, rows(2), HEADER)
-    degrees = [[run, t, 57.3 * float(x)] for run, t, x in rows(2, frequency=0.2)]
-    write(tmp_path, degrees, HEADER, "degrees.csv")
-    words = words if words[0].endswith(".csv") else ["rig.csv", *words]
-    status, told = run(capsys, "learn", *words)
-    assert status == 1 and message in told
-    assert not [word for word in FOREIGN if word in told]
-    assert not (tmp_path / "law").exists()
-
-
-@pytest.mark.parametrize("name", SPOILT)
-def test_what_is_wrong_with_a_table_is_said_with_its_cure(
-    name, tmp_path, monkeypatch, capsys
-):
-    spoil, message = SPOILT[name]
-    monkeypatch.chdir(tmp_path)
-    path = write(tmp_path, rows(2), HEADER)
-    path.write_text(spoil(path.read_text()))
-    words = ["rig.csv", *ANGLE]
-    if name not in ("no runs", "one way"):
-        words += ["--trajectory", "run"]
-    status, told = run(capsys, "learn", *words)
-    assert status == 1 and message in told
-    assert not [word for word in FOREIGN if word in told]
-
-
 def test_remedies_are_options():
     for words, shell in {
         "write `reverse: true` beside": "write `,reverse` behind its unit beside",
@@ -273,3 +153,34 @@ def test_the_demonstration_says_what_to_type(tmp_path, monkeypatch, capsys):
     assert line in capsys.readouterr().out.splitlines()
     status, told = run(capsys, "demo")
     assert status == 1 and "swings.csv exists; name another file" in told
+
+
+def test_a_frame_is_described_with_the_call_that_learns_from_it():
+    frame = pd.DataFrame(rows(), columns=HEADER.split(",")).astype(float)
+    about = str(la.describe(frame))
+    call = "    trajectory='run',\n    time='t',\n    coordinates={'theta': 'rad'},\n)"
+    assert call in about and "recordings:" not in about
+
+
+def tables_of_kinds():
+    """What makes a table of each kind, and the kind that it looks like."""
+    rng, time = np.random.default_rng(0), np.arange(0, 100, 0.05)
+    swing = np.cos(5 * time) * (1 + 0.1 * np.sin(time))
+    yield "", {"t": time, "x": np.exp(-time / 30) * swing}
+    yield "", {"t": time, "x": swing, "F [N]": np.sin(time)}
+    yield "field", {"t": time} | {f"u_{i}": np.sin(time + i) for i in range(9)}
+    port = {"coil [V]": swing, "coil [A]": np.sin(time), "phi": swing}
+    yield "ports", {"t": time} | port
+    yield "density", {"t": time, "x": swing, "v": np.gradient(swing, time)}
+    start, phase = np.repeat(np.arange(40), 12), rng.uniform(0, 6, 40).repeat(12)
+    row = np.tile(np.arange(12), 40)
+    yield "snapshots", {"run": start, "t": row / 10, "x": np.cos(9 * row / 10 + phase)}
+
+
+@pytest.mark.parametrize(("kind", "columns"), tables_of_kinds())
+def test_a_table_of_another_kind_is_seen(kind, columns, tmp_path):
+    frame = pd.DataFrame(columns)
+    assert la.describe(frame).kind == kind
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    about = str(la.describe(tmp_path / "a.csv"))
+    assert (f"--kind {kind}" in about) == bool(kind)

@@ -235,7 +235,7 @@ def test_a_long_recording_is_cut_and_a_longer_one_is_to_be_thinned(
 
 
 def test_pieces_of_a_file_make_no_difference(plain, tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "CHARACTERS_AT_ONCE", 1371)
+    monkeypatch.setattr(tables, "LINES_AT_ONCE", 137)
     write(tmp_path, ROWS)
     xr.testing.assert_identical(imported(rig(), tmp_path), plain)
 
@@ -296,6 +296,16 @@ def test_a_clean_recording_of_many_sizes_has_no_warning(plain):
     assert warnings(plain) == "theta was recorded" or "clipped" not in warnings(plain)
     for word in ("quantised", "spike", "uneven", "noise", "parabola"):
         assert word not in warnings(plain)
+
+
+@pytest.mark.parametrize("heading", ["ms", "clock [ms]"])
+def test_a_unit_in_the_heading_of_the_clock_is_believed(plain, heading, tmp_path):
+    table = [[run, f"{1000 * float(t):.3f}", x] for run, t, x in ROWS]
+    write(tmp_path, table, f"run,{heading},theta")
+    found = imported(rig(time=heading.removesuffix(" [ms]")), tmp_path)
+    np.testing.assert_allclose(found["start_time"], plain["start_time"])
+    assert found.attrs["time_step"] == pytest.approx(0.01)
+    assert "contradict" not in warnings(found)
 
 
 @pytest.mark.parametrize("lost", [0.0, 0.05])
@@ -438,7 +448,11 @@ def test_an_input_may_be_an_expression_of_columns(tmp_path):
     ("header", "changes", "words"),
     [
         ("t,theta [deg],u", {}, "heading of column 'theta' says deg, its unit here is"),
-        ("ms,theta,u", {"time": "ms"}, "heading of column 'ms' says ms"),
+        (
+            "ms,theta,u",
+            {"time": {"column": "ms", "unit": "s"}},
+            "heading of column 'ms' says ms",
+        ),
         ("t,theta,u", {"inputs": {"theta": "u [mm]"}}, "make no energy"),
         ("t,theta,u", {"inputs": {"theta": "u [rad/s^2]"}}, None),
         ("t [s],theta [rad],u", {}, None),

@@ -8,27 +8,26 @@ import xarray as xr
 
 from leastaction.core.euler_lagrange import symbols
 from leastaction.recordings.measured_rollout import force_error
-from leastaction.recordings.remarks import AMPLITUDE_PER_MISFIT, is_lost
+from leastaction.recordings.remarks import is_lost
 from leastaction.trajectories.multiple_shooting import Positions, Segments
 from leastaction.trajectories.variational_equations import variational_equations
 
 
 @pytest.mark.parametrize(
-    ("misfit", "missed", "lost"),
+    ("process", "missed", "lost"),
     [
-        (0.06, [0.01], False),
-        (0.06, [0.1], True),
-        (0.01, [0.4], True),
-        (0.06, None, True),
-        (0.06, [0.01, np.nan], True),
-        (0.01, [0.01, np.nan], False),
+        ([0.4], [0.01], False),
+        ([0.01], [0.4], True),
+        ([0.4], None, True),
+        ([0.1], None, False),
+        ([0.4, 0.4], [0.01, np.nan], True),
+        ([0.4, 0.01], [0.01, np.nan], False),
     ],
 )
-def test_a_driven_law_is_judged_by_its_force(misfit, missed, lost):
-    """Where that of a coordinate is not recorded, by its misfit over the windows."""
-    rms = misfit / AMPLITUDE_PER_MISFIT
+def test_a_law_is_judged_by_the_force_that_it_misses(process, missed, lost):
+    """Where that of a coordinate is not recorded, by its process noise."""
     model = xr.Dataset(
-        {"misfit": ("replicate", [rms]), "criterion_value": ("r", [1.0])}
+        {"missed_force": (("r", "dof"), [process]), "criterion_value": ("r", [1.0])}
     )
     rollout = xr.Dataset({} if missed is None else {"force_error": ("r", missed)})
     assert is_lost(model, rollout) == lost

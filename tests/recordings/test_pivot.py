@@ -10,7 +10,6 @@ from scipy.integrate import solve_ivp
 
 import leastaction as la
 from leastaction.__main__ import main
-from leastaction.core.settings import ConfigError
 from leastaction.recordings.configuration import SETTINGS
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.import_recording import import_recording
@@ -186,44 +185,6 @@ def test_pixels_and_ratios_are_units(unit, factor, tmp_path):
     np.testing.assert_allclose(found["q"].values[0, :, 0], factor * frame["x"])
     assert found["coordinate_unit"].values[0] == ("pixel" if unit == "px" else "1")
     assert json.loads(found.attrs["kinds"]) == {"x": "length"}
-
-
-WRONG = {
-    "code": ({"expression": "__import__('os')"}, "import.coordinates.theta.expression"),
-    "no column": ({"expression": "atan2(x, z)"}, "'z'"),
-    "unknown in no pivot": (
-        {"expression": "asin((x - 5)/l)", "unknown": ["l"]},
-        "the unknown l is in no atan2",
-    ),
-    "unknown of nothing": ({"unit": "px", "unknown": ["x0"]}, "there is no expression"),
-    "both": ({"column": "x", "expression": "x + y", "unit": "px"}, "not both"),
-    "no unit": ({"expression": "x + y"}, "'unit' is missing"),
-    "constant": ({"expression": "2.5", "unit": "px"}, "has no column"),
-    "one argument": ({"expression": "atan2(x)"}, "atan2 takes 2 arguments, not 1"),
-    "no circle": (
-        {"expression": "atan2(x - x0, 3*(y - y0))", "unknown": ["x0", "y0"]},
-        "differ by",
-    ),
-    "no number": (
-        {"expression": "asin(x)", "unit": "rad"},
-        "has no value at {'x': ",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_wrong_expressions_are_refused(name, tmp_path):
-    entry, words = WRONG[name]
-    with pytest.raises((ConfigError, RecordingError)) as refusal:
-        imported(swings(), tmp_path, {"theta": entry})
-    assert words in str(refusal.value), str(refusal.value)
-
-
-def test_too_short_an_arc_does_not_tell_its_centre(tmp_path):
-    frame = swings()
-    x, y = filmed(0.01 * np.sin(5 * frame["t"].values), noise=0.5)
-    with pytest.raises(RecordingError, match="Record larger swings"):
-        imported(frame.assign(x=x, y=y), tmp_path, {"theta": PIVOT})
 
 
 def test_the_command_takes_an_expression(tmp_path, capsys):

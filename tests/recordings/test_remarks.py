@@ -7,7 +7,7 @@ from scipy.stats import chi2
 
 from leastaction.core.recipe import recommended
 from leastaction.ensembles.innovations_estimate import undecided
-from leastaction.ensembles.term_search import Found
+from leastaction.ensembles.term_search import SearchResult
 from leastaction.recordings.remarks import doubts
 
 
@@ -41,7 +41,7 @@ def test_few_candidates_that_are_left_are_judged_by_themselves():
     fit = None
     for first, other, place in ((9.7, 6.0, 0), (3.0, 18.0, 4)):
         scores = np.array([first, 0.5, 0.1, 2.0, other, *[1.0] * 26])
-        found = Found(fit, [*range(31)], 1, scores, 15.7, "", (), 0.0, 0.0)
+        found = SearchResult(fit, [*range(31)], 1, scores, 15.7, "", (), 0.0, 0.0)
         p, found_place = undecided(found)
         assert found_place == place
         assert p == pytest.approx((1 if place == 0 else 31) * chi2.sf(scores[place], 1))

@@ -5,10 +5,12 @@ import io
 import numpy as np
 import pytest
 import sympy as sp
+import xarray as xr
 from scipy.integrate import solve_ivp
 
 import leastaction as la
 from leastaction.core.model import rounded
+from leastaction.recordings.measured_rollout import predict
 
 TIME = np.arange(0, 20, 0.02)
 MASS, STIFFNESS, DAMPING = 1.85, 42.0, 0.7
@@ -220,6 +222,28 @@ def test_the_free_run_has_a_score(law):
     assert law.score(others | {"f": -forces}, time=TIME, **of_force) < 0
     with pytest.raises(ValueError, match="expected x and inputs"):
         law.score({"x": paths}, time=TIME)
+
+
+def test_corrections_are_in_predictions_and_not_in_what_the_law_misses(law):
+    """A law without its damping, which is a correction of one horizon or the other."""
+    observations = law.observations
+    kept = law.model["prediction_coefficient"]
+    place = law.model["column_position"].values[0]
+    names = [*law.model["term"].values, *law.model["dissipation_term"].values]
+    (damper,) = np.flatnonzero([names[int(k)] == "xdot**2" for k in place])[-1:]
+    lacking = law.model.copy(deep=True)
+    lacking["dissipation_coefficient_estimate"][:] = 0.0
+    for has_sample, has_run in ((0, 0), (1, 0), (0, 1)):
+        share = xr.DataArray([has_sample, has_run], dims="horizon")
+        which = xr.DataArray(np.arange(len(place)) == damper, dims="column_fitted")
+        lacking["prediction_coefficient"] = kept.where(~which, share * kept)
+        found = predict(observations, lacking, {"start": None})
+        right = law.rollout
+        assert np.all(found["rms_error"] > 3 * right["rms_error"]) == (not has_run)
+        better = found["one_step_error"] < 1.001 * right["one_step_error"]
+        assert np.all(better) == bool(has_sample)
+        missed = found["force_error"].item()
+        assert missed > 3 * right["force_error"].item()
 
 
 def test_an_exported_law_is_its_function(again, tmp_path):

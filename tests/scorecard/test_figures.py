@@ -13,9 +13,9 @@ from leastaction.core.library import Library
 from leastaction.core.settings import Style
 from leastaction.core.system import System
 from leastaction.core.units import unit
-from leastaction.figures.readable import unit_label
 from leastaction.figures.style import StyledFigure, draw, finding
 from leastaction_papers.scorecard.panel import Panel
+from leastaction_papers.scorecard.readable import unit_label
 
 ONE = {
     "title": "One mass",

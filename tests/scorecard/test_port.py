@@ -9,7 +9,6 @@ import yaml
 from port_support import identified, rollout, small
 from project import ROOT
 
-from leastaction.figures.readable import plain_scientific
 from leastaction.figures.style import draw, finding
 from leastaction_papers.port_hamiltonian.figures.effort_reconstruction import _units
 from leastaction_papers.port_hamiltonian.figures.learning_curves import NEGLIGIBLE
@@ -17,6 +16,7 @@ from leastaction_papers.port_hamiltonian.scores import curves
 from leastaction_papers.scorecard.found import example_figures
 from leastaction_papers.scorecard.looks import colored
 from leastaction_papers.scorecard.panel import Panel
+from leastaction_papers.scorecard.readable import plain_scientific
 from leastaction_papers.scorecard.scorecard import example_rows
 from leastaction_papers.scorecard.tables import render, table
 

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from synthetic import STIFFNESS, config, model
 
-from leastaction.figures.readable import measured_text, sum_text, typeset
 from leastaction_papers.scorecard import tables
+from leastaction_papers.scorecard.readable import measured_text, sum_text, typeset
 from leastaction_papers.scorecard.tables import render
 
 TEXTS = {"lagrangian": "L = 50% & _more_ {x}^2", "hamiltonian": "H"}

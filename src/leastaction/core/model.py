@@ -383,8 +383,8 @@ class IdentifiedModel:
     def score(self, truth: System) -> Comparison:
         """Terms and coefficients beside those of a known system.
 
-        Scale, gauge and identities between candidates do not count. ValueError if the
-        candidates cannot express the truth.
+        Gauge and identities between candidates do not count, nor does a scale that no
+        measured force gives. ValueError if the candidates cannot express the truth.
         """
         if not isinstance(truth, System) or truth.coordinates != self.coordinates:
             raise ValueError(
@@ -416,7 +416,10 @@ class IdentifiedModel:
             damping = projection and library.damping(truth, projection[1])
             if damping is not None:
                 true = np.concatenate([projection[0], damping])
-                return compare(found, true, library, fit_scale=not len(given))
+                measured = bool(self.inputs) and not len(given)
+                true = true / projection[1] if measured else true
+                free = not len(given) and not measured
+                return compare(found, true, library, fit_scale=free)
         raise ValueError(
             "the candidates of the model cannot express the truth; "
             f"{', '.join(map(str, terms))} give no {truth.lagrangian}"

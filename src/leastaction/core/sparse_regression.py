@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from scipy.special import expit
 
 # Of one size: up to so many, all are tried; beyond, replacement takes over.
 MOST_SUBSETS_TRIED = 30_000
@@ -158,6 +159,17 @@ def term_price(samples: float, terms: int) -> float:
     in the form that is a sum over terms (Chen and Chen, Biometrika 95 (2008) 759).
     """
     return float(np.log(samples) + 2 * np.log(max(terms, 1)))
+
+
+def deviation_of_absent(gain: np.ndarray, penalty: np.ndarray) -> np.ndarray:
+    """Part √(w (1 − w)) of what an absent term would change that is its deviation.
+
+    A term that gains 2Δℓ where `penalty` is asked belongs to the law with probability
+    w = 1/(1 + exp(penalty/2 − Δℓ)): the variance of a mean over both laws (Buckland,
+    Burnham and Augustin, Biometrics 53 (1997) 603); w is ½ at most.
+    """
+    w = np.minimum(expit((gain - penalty) / 2), 0.5)
+    return np.sqrt(w * (1 - w))
 
 
 def _sorted(subsets: list[list[int]]) -> np.ndarray:

@@ -2,12 +2,8 @@
 
 The inverse information holds if the law has the right terms and its innovations are
 white. To it is added what the absent candidate that most nearly belongs would change.
-With a gain Δℓ where ``penalty`` is asked for 2Δℓ, it belongs with the probability
-
-.. math::  w = \\frac{1}{1 + \\exp(\\tfrac12\\,\\mathrm{penalty} - Δℓ)} , \\qquad
-           C + w (1 - w)\\, Δθ\\, Δθ^T ,
-
-the variance of a mean over both laws (Buckland, Burnham and Augustin 1997), w ≤ ½.
+It belongs with a probability w, and C becomes C + w (1 − w) Δθ Δθᵀ
+(:func:`leastaction.core.sparse_regression.deviation_of_absent`).
 Where innovations are not white C is the sandwich I⁻¹ (Σ_b g_b g_bᵀ) I⁻¹ of the scores
 of stretches b (White 1982; Newey and West 1987), with Student's factor.
 """
@@ -19,6 +15,7 @@ from scipy.optimize import brentq
 from scipy.stats import chi2, t
 
 from leastaction.core.estimate import NORMAL_QUANTILE
+from leastaction.core.sparse_regression import deviation_of_absent
 from leastaction.ensembles.innovations_likelihood import (
     Fit,
     Likelihood,
@@ -54,10 +51,9 @@ def nearest_absent(
     if not count:
         return None
     entry, variance, moves = likelihood.entries(fit, absent, not fit.structure.coloured)
-    gain = 0.5 * entry[:count] ** 2 * variance[:count]
+    gain = entry[:count] ** 2 * variance[:count]
     new = int(np.argmax(gain))
-    w = min(0.5, 1 / (1 + np.exp(0.5 * penalty - gain[new])))
-    size = np.sqrt(w * (1 - w))
+    size = float(deviation_of_absent(gain[new], penalty))
     return Nearest(absent[new], size * entry[new], size * moves[new])
 
 

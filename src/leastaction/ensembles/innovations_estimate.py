@@ -9,6 +9,7 @@ from scipy.linalg import qr
 from scipy.stats import chi2
 
 from leastaction.core.contracts import check
+from leastaction.core.dampers import dampers
 from leastaction.core.estimate import (
     NORMAL_QUANTILE,
     LagrangianEstimate,
@@ -37,7 +38,6 @@ from leastaction.ensembles.state_space import FORCES, StateSpace, Structure
 from leastaction.ensembles.term_search import (
     Search,
     SearchResult,
-    dampers,
     independent,
     widened,
 )
@@ -83,10 +83,8 @@ def identify(
         linear = likelihood.model.linear
         usable, further = ([i for i in some if linear[i]] for some in (usable, further))
     forces = forces_of(likelihood.model, settings["force"])
-    beside = {
-        places[d]: frozenset(places[i] for i in s) for d, s in dampers(terms).items()
-    }
-    search = Search(likelihood, usable, further, names, forces, beside)
+    stays = [damper.at(dict(enumerate(places))) for damper in dampers(terms)]
+    search = Search(likelihood, usable, further, names, forces, stays)
     first = np.zeros((equations.sizes["start"], len(names)))
     first[:, places] = equations["start_coefficient"].values[0]
     starts = starts_of(likelihood.model, first, equations, usable, forces)

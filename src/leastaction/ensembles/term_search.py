@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import sympy as sp
 
+from leastaction.core.dampers import staying
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.library import Library
 from leastaction.core.sparse_regression import term_price
@@ -83,57 +84,6 @@ def independent(wide: Library, places: Sequence[int]) -> list[int]:
     ]
 
 
-def dampers(library: Library) -> dict[int, frozenset[int]]:
-    """Viscous candidates that stay in a law, and the springs that they stay beside.
-
-    A spring without a damper is a stronger claim than one with a small damper: viscous
-    damping of a coordinate, q̇², or of a pair, (q̇_b − q̇_a)², stays in the law as long as
-    a spring of the same coordinates does. That of a coordinate without a spring of any
-    kind always stays; its set is empty.
-
-    Returns
-    -------
-    dict
-        Column of a damper → columns of its springs, among candidates of L, then of D.
-
-    Examples
-    --------
-    >>> springs = ["adot**2", "bdot**2", "a**2", "(b - a)**2"]
-    >>> terms = {"reference": "adot**2/2", "lagrangian": [{"terms": springs}]}
-    >>> losses = ["adot**2", "bdot**2", "(bdot - adot)**2", "adot**4"]
-    >>> terms["dissipation"] = [{"terms": losses}]
-    >>> dampers(Library.from_config(terms, ["a", "b"]))
-    {4: frozenset({2}), 6: frozenset({3})}
-    """
-    n, count = len(library.coordinates), len(library.terms)
-    state = symbols(library.variables)
-    q, v = state[:n], state[n:]
-    springs: dict[frozenset, list[int]] = {}
-    for i, term in enumerate(library.terms):
-        coordinates = frozenset(a for a in range(n) if term.has(q[a]))
-        if coordinates and not term.has(*v):
-            for pair in itertools.combinations(sorted(coordinates), 2):
-                if term.diff(q[pair[0]], q[pair[1]]) != 0:
-                    springs.setdefault(frozenset(pair), []).append(i)
-            if len(coordinates) == 1:
-                springs.setdefault(coordinates, []).append(i)
-    joined = {a for joint in springs for a in joint}
-    result = {}
-    for j, term in enumerate(library.dissipation):
-        coordinates = frozenset(a for a in range(n) if term.has(v[a]))
-        curvature = sp.hessian(term, v)
-        if (
-            not 0 < len(coordinates) < 3
-            or curvature.free_symbols
-            or term.has(*q, sp.Abs)
-        ):
-            continue
-        beside = frozenset(springs.get(coordinates, ()))
-        if beside or not coordinates & joined:
-            result[count + j] = beside
-    return result
-
-
 def _powers(variables: Sequence[sp.Symbol], powers: Sequence[int]) -> list[sp.Expr]:
     """Powers of each variable, and of differences of two the highest one."""
     result = [x**p for p in powers for x in variables]
@@ -170,14 +120,14 @@ class Search:
 
     Columns that are `usable` may be in it; for `further` ones it is tested only.
     `names` of all columns are for sentences; `forces` are forms that may be;
-    `dampers` stay in the law beside their springs.
+    `dampers` stay in the law, see :mod:`leastaction.core.dampers`.
     """
 
     def __init__(
-        self, likelihood: Likelihood, usable, further, names, forces, dampers=None
+        self, likelihood: Likelihood, usable, further, names, forces, dampers=()
     ):
         self.likelihood, self.names, self.forces = likelihood, names, forces
-        self.dampers = {d: s for d, s in (dampers or {}).items() if d in usable}
+        self.dampers = [each for each in dampers if each.column in usable]
         self.usable, self.further = list(usable), list(further)
         self.rivals: list[str] = []
         self.penalty = term_price(likelihood.samples, len(usable))
@@ -269,7 +219,7 @@ class Search:
 
     def staying(self, columns: Sequence[int]) -> list[int]:
         """Dampers that a law with these columns has for certain."""
-        return [d for d, s in self.dampers.items() if not s or s & set(columns)]
+        return staying(self.dampers, columns)
 
     def removable(self, fit: Fit) -> list[int]:
         """Places of the columns that may leave a law."""

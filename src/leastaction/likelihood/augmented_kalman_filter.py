@@ -200,6 +200,25 @@ class Innovations(NamedTuple):
             yield z - z.mean()
 
     @property
+    def correlation_length(self) -> float:
+        """Rows τ = 1 + 2 Σ ρ_k that an innovation is correlated over; at least one.
+
+        Over the lags up to the first that is not positive, of the sensor whose
+        innovations are correlated longest (Geyer, Stat. Sci. 7 (1992) 473). Of N such
+        innovations there are N/τ.
+        """
+        longest = 1.0
+        for z in self.standardised():
+            power = np.abs(np.fft.rfft(z, 2 * len(z))) ** 2
+            covariance = np.fft.irfft(power)[: len(z)]
+            if not covariance[0] > 0:
+                continue
+            rho = covariance / covariance[0]
+            last = int(np.argmax(rho <= 0)) or len(z)
+            longest = max(longest, float(1 + 2 * rho[1:last].sum()))
+        return longest
+
+    @property
     def gradient(self) -> np.ndarray:
         """∂ℓ/∂c at δc = 0, shape (m,)."""
         return -self.moment[:, 0, 1:].sum(axis=0)

@@ -13,13 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leastaction.core.sparse_regression import deviation_of_absent
 from leastaction.ensembles.innovation_tests import ljung_box
 from leastaction.likelihood.augmented_kalman_filter import Innovations
-from leastaction.likelihood.term_selection import (
-    Quadratic,
-    Solution,
-    correlation_length,
-)
+from leastaction.likelihood.term_selection import Quadratic, Solution
 
 # Lags of Ljung and Box's test, and p-value below which innovations are not white: their
 # mean statistic of a lag is then above three, of white ones it is 1 ± .32.
@@ -55,7 +52,7 @@ def spread(found: Innovations) -> Spread:
     scores = -found.moment[:, 0, 1:]
     scores = scores - scores.mean(axis=0)
     length = found.count / len(scores)
-    joined = min(1 + int(correlation_length(found) / length), len(scores) // 4)
+    joined = min(1 + int(found.correlation_length / length), len(scores) // 4)
     sums = np.apply_along_axis(np.convolve, 0, scores, np.ones(joined))
     count = len(scores) // joined
     rows = np.sqrt(count / (count - 1) / joined) * sums @ (root.T @ root)
@@ -63,18 +60,15 @@ def spread(found: Innovations) -> Spread:
 
 
 def nearest_absent(quadratic: Quadratic, law: Solution) -> np.ndarray:
-    r"""Deviation of all coefficients for the absent term that most probably belongs.
+    """Deviation of all coefficients for the absent term that most probably belongs.
 
-    A term below the extended BIC by p/2 − Δℓ belongs to the law with probability
-    w = 1/(1 + exp(p/2 − Δℓ)) and changes it by Δx: √(w (1 − w)) Δx. Terms above it are
-    corrections, which are listed.
+    Terms that the extended BIC accepts are corrections, which are listed.
     """
-    gain = quadratic.gains(law)
-    short = (quadratic.penalty * quadratic.candidates.price - gain) / 2
-    w = np.where((gain > 0) & (short > 0), 1 / (1 + np.exp(np.minimum(short, 700))), 0)
-    k = int(np.argmax(w))
-    if not w[k] > 0:
+    gain, asked = quadratic.gains(law), quadratic.penalty * quadratic.candidates.price
+    part = np.where((gain > 0) & (gain < asked), deviation_of_absent(gain, asked), 0.0)
+    k = int(np.argmax(part))
+    if not part[k] > 0:
         return np.zeros_like(law.x)
     more = quadratic.solve({*law.support, k})
     change = np.where(np.isin(np.arange(len(law.x)), law.support), more.x - law.x, 0.0)
-    return np.sqrt(w[k] * (1 - w[k])) * change
+    return part[k] * change

@@ -11,7 +11,8 @@ with a coefficient that is the same at both: a sensor or a converter that is off
 a sample moves no run, and a loss that is small beside a ripple decides how a swing
 decays. Coefficients are those of the short horizon, which is the efficient one where
 what is missed does not depend on the motion; half of what the long one differs by
-beyond chance is in their intervals.
+beyond chance is in their intervals. Of what is real and no part of the law, predictions
+use what the extended BIC accepts over whole runs, too.
 """
 
 from collections.abc import Sequence
@@ -29,12 +30,9 @@ from leastaction.likelihood.term_selection import (
     Solution,
     biasing,
     corrections,
-    correlation_length,
     select,
 )
 
-# Rounds of selection and refit; two or three are usual.
-MOST_ROUNDS = 8
 # Misfit of whole runs, over the standard deviation of the motion, beyond which they are
 # another motion: a Duffing oscillator on its other branch misses .4, laws of swings and
 # stages .0004 to .02.
@@ -74,6 +72,7 @@ class Horizons:
     near: Fit  # with process noise
     far: Fit | None  # without; None where nothing follows the motion
     corrections: tuple[int, ...] = ()  # candidates that are real and no part of the law
+    lasting: tuple[int, ...] = ()  # those that are real over whole runs, too
 
     @property
     def deviation(self) -> np.ndarray:
@@ -108,7 +107,6 @@ def selected(
     A fit without process noise has that of the sensors beside it, `noise`: missed is
     what they do not explain.
     """
-    fixed_process = noise is not None
     seen: set = set()
     while True:
         quadratic = of_every(candidates, found)
@@ -118,12 +116,11 @@ def selected(
         present = np.flatnonzero(found.c)
         law = select(quadratic, np.setdiff1d(present, candidates.barred))
         report("terms: %s", ", ".join(candidates.names[k] for k in law.support))
-        done = set(law.support) == set(present)
-        if done or law.support in seen or len(seen) >= MOST_ROUNDS:
+        if set(law.support) == set(present) or law.support in seen:
             return Law(found, quadratic, quadratic.solve(present))
         seen.add(law.support)
         start = found.motion, law.x, law.free, found.path, found.levels
-        again = fit(*start, fixed_process, rounds_of_starts=0)
+        again = fit(*start, noise is not None, rounds_of_starts=0)
         if again is None:
             return Law(found, quadratic, quadratic.solve(present))
         found = again
@@ -156,7 +153,8 @@ def both_horizons(candidates: Candidates, near: Law) -> Horizons:
         law = replace(far, fit=short, quadratic=of_every(candidates, short))
         law = replace(law, solution=law.quadratic.solve(far.solution.support))
     absent = [k for k in np.flatnonzero(wide.c) if k not in far.solution.support]
-    return Horizons(law, law.fit, far.fit, tuple(absent))
+    lasting = set(corrections(far.quadratic, far.solution)) & set(absent)
+    return Horizons(law, law.fit, far.fit, tuple(absent), tuple(sorted(lasting)))
 
 
 def with_terms(candidates: Candidates, law: Law, added: Sequence[int]) -> Law:
@@ -178,8 +176,9 @@ def of_whole_runs(candidates: Candidates, near: Law, wide: Fit, run: Fit) -> Can
     not real, and what disagrees.
     """
     apart = np.abs(wide.c - run.c) > LARGEST_DISAGREEMENT * np.abs(wide.c)
-    out = (apart | (wide.c == 0)) & ~np.isin(np.arange(len(run.c)), candidates.required)
-    unproven = {*candidates.required} - {*candidates.stays} | {*np.flatnonzero(out)}
+    joining = candidates.joining(near.solution.support)
+    out = (apart | (wide.c == 0)) & ~np.isin(np.arange(len(run.c)), [*joining])
+    unproven = joining - {*candidates.stays} | {*np.flatnonzero(out)}
     stays = tuple(set(near.solution.support) - unproven)
     return replace(candidates, stays=stays, barred=tuple(np.flatnonzero(out)))
 
@@ -198,7 +197,7 @@ def without_process_noise(near: Fit) -> Fit | None:
     size = np.nanstd(found.motion.y, axis=0)
     if (found.levels.sensor > LARGEST_MISFIT_OF_RUNS * size).any():
         return None
-    independent = found.innovations.count / correlation_length(found.innovations)
+    independent = found.innovations.count / found.innovations.correlation_length
     unknowns = len(found.active) + 2 * found.motion.dof * len(found.motion.parts)
     return found if independent > unknowns else None
 

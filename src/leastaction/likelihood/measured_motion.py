@@ -11,11 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
+from leastaction.ensembles.after_selection import STRETCHES
 from leastaction.likelihood.augmented_kalman_filter import LinearModel
 from leastaction.trajectories.variational_equations import VariationalEquations
 
-# Stretches whose scores are compared; Student's t of 23 degrees of freedom is 2.07.
-STRETCHES = 24
 # Start variances over those of the motion: ten times leaves a start free, and its
 # logarithm well scaled.
 START_VARIANCE = 10.0

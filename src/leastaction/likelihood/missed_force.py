@@ -26,7 +26,6 @@ from leastaction.ensembles.innovations_estimate import LEAST_P_VALUE
 from leastaction.likelihood.augmented_kalman_filter import augmented_filter
 from leastaction.likelihood.iterated_smoother import Fit
 from leastaction.likelihood.noise_levels import step_of
-from leastaction.likelihood.term_selection import correlation_length
 
 # Lags of a memory, in T/2π: a delay of two to forty degrees, and of half a radian on.
 LAGS_OF_MEMORY = (0.25, 1.0)
@@ -67,7 +66,7 @@ def memory(fit: Fit, period: float) -> Memory:
     sines = push @ waves(fit, tone(fit))
     alone, own = _step(fit, [sines])
     change, gain = _step(fit, [sines, columns])
-    tau, count = correlation_length(fit.innovations), columns.shape[2]
+    tau, count = fit.innovations.correlation_length, columns.shape[2]
     independent = max(fit.innovations.count / tau, np.e)
     asked = tau * count * (np.log(independent) + 2 * np.log(count))
     return Memory(2 * (gain - own), asked, change - alone)

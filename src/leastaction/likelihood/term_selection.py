@@ -16,7 +16,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import logit
 
+from leastaction.core.dampers import Damper, staying
+from leastaction.core.estimate import CONFIDENCE, NORMAL_QUANTILE
 from leastaction.core.sparse_regression import PRICE_OF_GAIN, term_price
 from leastaction.likelihood.augmented_kalman_filter import Innovations
 
@@ -27,10 +30,6 @@ SHARE_OF_MISSED_POWER = 0.2
 # Missed power is more than the chance of Σ e²/V, in its standard deviations √(2N).
 DEVIATIONS_OF_CHANCE = 3.0
 RIDGE_OF_UNIT_DIAGONAL = 1e-12
-MOST_MOVES = 400
-# Standard errors beyond which friction is kept where its absence biases a law.
-SURE_FRICTION = 2.0
-ODDS_OF_EQUALS = 20.0
 
 
 @dataclass(frozen=True)
@@ -39,13 +38,18 @@ class Candidates:
 
     names: Sequence[str]
     price: np.ndarray  # of each, in terms
-    required: Sequence[int]  # in every law: viscous damping
+    required: Sequence[int]  # in every law
     stays: Sequence[int]  # what the search does not drop
     positive: np.ndarray  # losses that feed energy in with a negative coefficient
     # Of a support and coefficients: the terms that give the scale of each part.
     fixed: Callable[[Sequence[int], np.ndarray], list[int]]
     friction: Sequence[int] = ()  # dry and viscous
     barred: Sequence[int] = ()  # what the search does not add
+    dampers: Sequence[Damper] = ()
+
+    def joining(self, support: Sequence[int]) -> set[int]:
+        """What a law with a support has for certain."""
+        return {*self.required, *staying(self.dampers, support)}
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ class Quadratic:
         b = g + G @ c
         square = found.moment[:, 0, 0].sum() + 2 * b @ c - c @ G @ c
         about = float(square), found.sensor_share, found.count
-        return cls(candidates, G, b, c, *about, correlation_length(found))
+        return cls(candidates, G, b, c, *about, found.correlation_length)
 
     @property
     def penalty(self) -> float:
@@ -147,18 +151,19 @@ class Solution:
 def select(quadratic: Quadratic, support: Iterable[int]) -> Solution:
     """The law: terms by the extended BIC from `support` on, then those with a share.
 
-    What is required joins at the end: viscous friction that stays for sure takes no
-    place from a dry one that fits better.
+    What a law has for certain joins at the end: viscous damping takes no place from a
+    dry friction that fits better.
     """
     wide = _search(quadratic, quadratic.solve(support), 0.0)
     found = _search(quadratic, wide, SHARE_OF_MISSED_POWER)
-    return quadratic.solve({*found.support, *quadratic.candidates.required})
+    joining = quadratic.candidates.joining(found.support)
+    return quadratic.solve({*found.support, *joining})
 
 
 def _search(quadratic: Quadratic, found: Solution, share: float) -> Solution:
     """Drop, add and exchange terms until none is to be moved."""
     seen = {found.support}
-    for _ in range(MOST_MOVES):
+    while True:
         moved = (
             _drop(quadratic, found, share)
             or _add(quadratic, found, share)
@@ -218,7 +223,7 @@ def _exchange(quadratic, found) -> Solution | None:
 def biasing(quadratic: Quadratic, law: Solution) -> list[int]:
     """Absent friction without which an inertia or a stiffness is biased.
 
-    It changes one by more than its standard error, and is itself beyond two of them
+    It changes one by more than its standard error, and its own interval holds no zero
     (focused information criterion; Claeskens and Hjort, J. Am. Stat. Assoc. 98 (2003)
     900, asks for √2). Every machine has friction, and a short record may not miss it.
     """
@@ -230,7 +235,7 @@ def biasing(quadratic: Quadratic, law: Solution) -> list[int]:
     for k in set(friction) - set(law.support):
         more = quadratic.solve({*law.support, k})
         moved = np.abs(more.x - law.x)[place] > std
-        if gain[k] > SURE_FRICTION**2 and more.x[k] > 0 and moved.any():
+        if gain[k] > NORMAL_QUANTILE**2 and more.x[k] > 0 and moved.any():
             found.append(k)
     return found
 
@@ -238,16 +243,16 @@ def biasing(quadratic: Quadratic, law: Solution) -> list[int]:
 def equally_good(quadratic: Quadratic, law: Solution) -> list[Solution]:
     """Laws with one term exchanged for another that fit alike, the best first.
 
-    Of odds above one in twenty, 2Δℓ < 2 log 20 for every independent innovation, and
-    of no higher price.
+    Of odds above 5 to 95, 2Δℓ < 2 log 19 for every independent innovation, and of no
+    higher price.
     """
     found, price = [], quadratic.candidates.price
-    stay = {*quadratic.candidates.required, *quadratic.candidates.stays}
+    stay = quadratic.candidates.joining(law.support) | {*quadratic.candidates.stays}
     for k in [k for k in law.free if k not in stay]:
         fewer = quadratic.solve(set(law.support) - {k})
         gain = quadratic.gains(fewer)
         worse = fewer.square - gain - law.square
-        near = worse < 2 * np.log(ODDS_OF_EQUALS) * quadratic.correlation
+        near = worse < 2 * logit(CONFIDENCE) * quadratic.correlation
         near &= (gain > 0) & (price <= price[k])
         near[list(law.support)] = False
         found += [
@@ -264,24 +269,6 @@ def corrections(quadratic: Quadratic, law: Solution) -> tuple[int, ...]:
     stay = replace(known, stays=law.support, positive=positive)
     found = _search(replace(quadratic, candidates=stay), law, 0.0)
     return tuple(k for k in found.support if k not in law.support)
-
-
-def correlation_length(found: Innovations) -> float:
-    """1 + 2 Σ ρ_k over the lags up to the first that is not positive; at least one.
-
-    Of the sensor whose innovations are correlated longest (Geyer, Stat. Sci. 7 (1992)
-    473).
-    """
-    longest = 1.0
-    for z in found.standardised():
-        power = np.abs(np.fft.rfft(z, 2 * len(z))) ** 2
-        covariance = np.fft.irfft(power)[: len(z)]
-        if not covariance[0] > 0:
-            continue
-        rho = covariance / covariance[0]
-        last = int(np.argmax(rho <= 0)) or len(z)
-        longest = max(longest, float(1 + 2 * rho[1:last].sum()))
-    return longest
 
 
 def parts(touched: Iterable[int]) -> list[int]:

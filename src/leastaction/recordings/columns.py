@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from math import tau
+from math import isclose, tau
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -18,6 +19,7 @@ from leastaction.core.units import (
 )
 from leastaction.ensembles.sensor_records import channels_of
 from leastaction.recordings.inputs import GAIN, UNKNOWN
+from leastaction.recordings.refusals import reject
 
 COUNTS = ("count", "counts")
 # Units without a dimension that are no angle.
@@ -89,13 +91,10 @@ def read_expression(entry: Mapping, use: str) -> tuple[sp.Expr | None, tuple[str
     constants = tuple(entry.get("unknown") or ())
     if "expression" not in entry:
         if constants:
-            raise ValueError(
-                f"{use}: unknown is {', '.join(constants)}, but there is no expression "
-                "that they are in; write one, such as atan2(x - x0, y0 - y)"
-            )
+            reject("unknown alone", use, names=", ".join(constants))
         return None, ()
     if "column" in entry:
-        raise ValueError(f"{use}: give a column or an expression, not both")
+        reject("two sources", use)
     text = entry["expression"]
     try:
         expression = parse(text, names_in(text))
@@ -103,13 +102,9 @@ def read_expression(entry: Mapping, use: str) -> tuple[sp.Expr | None, tuple[str
         raise ValueError(f"{use}.expression: {error}") from None
     for constant in constants:
         if not any(constant in map(str, n.free_symbols) for n in pivots(expression)):
-            raise ValueError(
-                f"{use}: the unknown {constant} is in no atan2 of {text!r}; what can "
-                "be estimated is the centre of a circle, as in atan2(x - x0, y0 - y): "
-                "write another constant as a number"
-            )
+            reject("unknown outside", use, name=constant, text=text)
     if not Column("", use, expression=expression, constants=constants).sources:
-        raise ValueError(f"{use}: {text!r} has no column of the table in it")
+        reject("no source", use, text=text)
     return expression, constants
 
 
@@ -133,19 +128,14 @@ def _default_unit(expression: sp.Expr | None, use: str) -> str:
                 return "rad"
         except DimensionError:
             pass
-    raise ValueError(
-        f"{use}: 'unit' is missing; write something like rad, deg, mm or px"
-    )
+    reject("no unit", use)
 
 
 def column(name: str, entry: Mapping, use: str, acceleration: bool = False) -> Column:
     """Column of an entry of the YAML; of an `acceleration` g is 9.80665 m/s².
 
-    Raises
-    ------
-    ValueError
-        If the unit is not one, counts come without their number per turn, or an
-        expression is none.
+    ValueError if the unit is not one, counts come without their number per turn, or an
+    expression is none.
     """
     expression, constants = read_expression(entry, use)
     unit = entry.get("unit")
@@ -153,49 +143,28 @@ def column(name: str, entry: Mapping, use: str, acceleration: bool = False) -> C
     text = GRAVITY.get(text, text) if acceleration else text
     head, slash, rest = text.partition("/")
     head = PIXELS.get(head.strip(), head.strip())
-    text = head + slash + rest
-    counts = head in COUNTS
-    if counts and not entry.get("per_turn"):
-        raise ValueError(
-            f"{use}: the unit is {text!r}, which says nothing without the counts of a "
-            "turn; write `per_turn: 4096`, or whatever the encoder has"
-        )
-    if entry.get("per_turn") and not counts:
-        raise ValueError(
-            f"{use}: per_turn is given, but the unit is {text!r}; write `unit: count`"
-        )
-    units = registry()
-    if counts:
-        text = "rad" + (f"/{rest}" if rest else "")
-    try:
-        parsed = parsed_unit(text)
-        factor, base = units.get_base_units(parsed)
-        shifted = units.Quantity(0.0, parsed).to_base_units().magnitude != 0
-        if shifted or not text:
-            factor = None
-    except Exception:
-        factor = None
-    if factor is None:
-        raise ValueError(
-            f"{use}: {text!r} is not a unit; write something like rad, deg, count, m, "
-            "mm, deg/s, N, N m or 1; of a column with another name both, `force [N]`"
-        )
-    if counts:
-        factor = tau / float(entry["per_turn"])
+    counts, per_turn = head in COUNTS, entry.get("per_turn")
+    if counts != bool(per_turn):
+        reject("counts" if counts else "per turn", use, unit=text)
+    text = ("rad" if counts else head) + slash + rest
+    if (scale := in_si(text)) is None:
+        reject("unit", use, unit=text)
+    factor, base = scale
+    factor = tau / float(per_turn) if counts else factor
     sign = -1.0 if entry.get("reverse") else 1.0
     angle = base.dimensionless and text not in RATIOS
     written = entry.get("column") or entry.get("expression")
     return Column(
         str(written or name),
         use,
-        sign * float(factor),
+        sign * factor,
         0.0 if entry.get("offset") == UNKNOWN else float(entry.get("offset") or 0.0),
-        f"{parsed if factor == 1 and not angle else base:~C}"
+        f"{parsed_unit(text) if factor == 1 and not angle else base:~C}"
         or ("rad" if angle else "1"),
         angle,
         expression,
         constants,
-        *(("", 1.0) if counts or factor == 1 else (text, float(factor))),
+        *(("", 1.0) if counts or factor == 1 else (text, factor)),
     )
 
 
@@ -225,57 +194,46 @@ def columns_of(
         sections = [key for key in (*kind.sections, *kind.keys) if settings.get(key)]
         groups = ((s, settings[s]) for s in sections if isinstance(settings[s], dict))
         return {s: _plain_columns(s, entries) for s, entries in groups}
-    found = {
+    channels = {
         channel: {
             name: column(name, entry, f"import.{section}.{name}", channel == "qddot")
             for name, entry in settings[section].items()
         }
         for section, channel in CHANNELS.items()
     }
-    coordinates = found["q"]
-    _refuse_no_coordinates(coordinates)
-    for name, given in found["input"].items():
-        if name in coordinates:
-            gain = settings["inputs"][name].get(GAIN)
-            found["input"][name] = _as_force(given, gain, coordinates[name])
-    for section, channel in CHANNELS.items():
-        for name in found[channel]:
+    coordinates = channels["q"]
+    _reject_no_coordinates(coordinates)
+    for order, (section, channel) in enumerate(CHANNELS.items()):
+        columns = channels[channel]
+        for name, one in columns.items():
+            use = f"import.{section}.{name}"
             if name not in coordinates:
-                raise ValueError(
-                    f"import.{section}.{name}: there is no coordinate {name!r}; these "
-                    f"are {', '.join(coordinates)}"
-                )
-    for section, channel, power in (
-        ("velocities", "qdot", 1),
-        ("accelerations", "qddot", 2),
-    ):
-        if found[channel] and set(found[channel]) != set(coordinates):
-            missing = sorted(set(coordinates) - set(found[channel]))
-            raise ValueError(
-                f"import.{section}: {', '.join(missing)} is missing; give the column "
-                "of every coordinate, or none"
-            )
-        for name, given in found[channel].items():
-            wanted = registry()(f"{coordinates[name].unit}/s**{power}")
-            if registry()(given.unit).dimensionality != wanted.dimensionality:
-                raise ValueError(
-                    f"import.{section}.{name}: the unit gives {given.unit}, but the "
-                    f"coordinate is in {coordinates[name].unit}; write a unit like "
-                    f"{coordinates[name].unit}/s" + ("^2" if power == 2 else "")
-                )
-    found["reading"] = _sensors(settings, coordinates)
-    _refuse_shared(as_measured(found))
-    return found
+                reject("no coordinate", use, name=name, known=", ".join(coordinates))
+            if channel == "input":
+                gain = settings["inputs"][name].get(GAIN)
+                columns[name] = _as_force(one, gain, coordinates[name])
+            elif order:
+                _reject_no_rate(use, one, coordinates[name].unit, order)
+        missing = ", ".join(sorted(set(coordinates) - set(columns)))
+        if missing and columns and channel != "input":
+            reject("rates of some", f"import.{section}", missing=missing)
+    channels["reading"] = _sensors(settings, coordinates)
+    _reject_shared(as_measured(channels))
+    return channels
+
+
+def _reject_no_rate(use: str, rate: Column, unit: str, order: int) -> None:
+    """Units of velocities and accelerations are those of coordinates per s or s²."""
+    if not has_dimension(rate.unit, f"{unit}/s**{order}"):
+        such = f"{unit}/s" + ("^2" if order == 2 else "")
+        reject("unit of a rate", use, unit=rate.unit, other=unit, such=such)
 
 
 def _plain_columns(section: str, entries: Mapping) -> dict[str, Column]:
     """Columns of a section by name; ValueError of an expression, or a wrong unit."""
     for name, entry in entries.items():
         if "expression" in entry:
-            raise ValueError(
-                f"import.{section}.{name}: expressions are for motions; write its "
-                "values into a column of the table"
-            )
+            reject("expression of a kind", f"import.{section}.{name}")
     return {n: column(n, e, f"import.{section}.{n}") for n, e in entries.items()}
 
 
@@ -289,16 +247,16 @@ def as_measured(channels: Mapping) -> Mapping[str, Mapping[str, Column]]:
 
 def rough_sensors(settings: Mapping) -> set[str]:
     """Sensors that a white force jolts: of accelerations that are not absolute."""
-    found = channels_of(list(settings["sensors"]), list(settings["coordinates"]))
-    rough = found.acceleration.any(axis=1) & ~found.absolute
-    return set(np.array(found.names)[rough])
+    channels = channels_of(list(settings["sensors"]), list(settings["coordinates"]))
+    rough = channels.acceleration.any(axis=1) & ~channels.absolute
+    return set(np.array(channels.names)[rough])
 
 
 def accelerometers(settings: Mapping) -> set[str]:
     """Sensors of accelerations alone, which have no mean in a stationary motion."""
-    found = channels_of(list(settings["sensors"]), list(settings["coordinates"]))
-    others = found.position.any(axis=1) | found.velocity.any(axis=1)
-    return set(np.array(found.names)[found.acceleration.any(axis=1) & ~others])
+    channels = channels_of(list(settings["sensors"]), list(settings["coordinates"]))
+    others = channels.position.any(axis=1) | channels.velocity.any(axis=1)
+    return set(np.array(channels.names)[channels.acceleration.any(axis=1) & ~others])
 
 
 def _sensors(settings: Mapping, coordinates: Mapping[str, Column]) -> dict[str, Column]:
@@ -308,18 +266,12 @@ def _sensors(settings: Mapping, coordinates: Mapping[str, Column]) -> dict[str, 
         return {}
     for section, ending in (("velocities", "dot"), ("accelerations", "ddot")):
         for name in settings[section]:
-            raise ValueError(
-                f"import.{section}.{name}: there are sensors, too; write "
-                f"`{name}{ending}: <its column and unit>` under import.sensors instead"
-            )
+            reject("rate and sensors", f"import.{section}.{name}", sensor=name + ending)
     for name, entry in settings["coordinates"].items():
         if "column" in entry or "expression" in entry:
-            raise ValueError(
-                f"import.coordinates.{name}: it has a column, and there are sensors, "
-                f"too; write `{name}: <unit>` here, and the column under import.sensors"
-            )
+            reject("column and sensors", f"import.coordinates.{name}", name=name)
     channels = channels_of(list(sensors), list(coordinates))
-    found = {}
+    columns = {}
     for text, *weights in zip(
         sensors,
         channels.position,
@@ -328,12 +280,12 @@ def _sensors(settings: Mapping, coordinates: Mapping[str, Column]) -> dict[str, 
         strict=True,
     ):
         rough = weights[2].any() and not (weights[0].any() or weights[1].any())
-        found[text] = column(text, sensors[text], f"import.sensors.{text}", rough)
-        _refuse_unlike(found[text], weights, coordinates)
-    return found
+        columns[text] = column(text, sensors[text], f"import.sensors.{text}", rough)
+        _reject_unlike(columns[text], weights, coordinates)
+    return columns
 
 
-def _refuse_unlike(given: Column, weights, coordinates: Mapping[str, Column]) -> None:
+def _reject_unlike(sensor: Column, weights, coordinates: Mapping[str, Column]) -> None:
     """A sum of coordinates has their unit; other factors may have one of their own."""
     known = [
         f"{one.unit}/s**{power}"
@@ -344,20 +296,17 @@ def _refuse_unlike(given: Column, weights, coordinates: Mapping[str, Column]) ->
     if len(known) != np.count_nonzero(weights):
         return
     for wanted in known:
-        if registry()(wanted).dimensionality != registry()(given.unit).dimensionality:
-            raise ValueError(
-                f"{given.use}: the unit gives {given.unit}, but that is in "
-                f"{registry()(wanted).units:~C}; write such a unit, or the factor "
-                "between both before what it measures, such as 0.5*(x2 - x1)"
-            )
+        if not has_dimension(sensor.unit, wanted):
+            other = f"{registry()(wanted).units:~C}"
+            reject("unit of a sensor", sensor.use, unit=sensor.unit, other=other)
 
 
-def _refuse_no_coordinates(coordinates: Mapping[str, Column]) -> None:
+def _reject_no_coordinates(coordinates: Mapping[str, Column]) -> None:
     """A mass, a force or an acceleration is no coordinate."""
-    for given in coordinates.values():
-        for unit, text in NO_COORDINATES.items():
-            if has_dimension(given.unit, unit) and not given.angle:
-                raise ValueError(f"{given.use}: the unit gives {given.unit}, {text}")
+    for one in coordinates.values():
+        for unit, what in NO_COORDINATES.items():
+            if has_dimension(one.unit, unit) and not one.angle:
+                reject("unit of no coordinate", one.use, unit=one.unit, what=what)
 
 
 def has_dimension(text: str, unit: str) -> bool:
@@ -366,17 +315,29 @@ def has_dimension(text: str, unit: str) -> bool:
     >>> has_dimension("mm/s^2", ACCELERATION), has_dimension("", ACCELERATION)
     (True, False)
     """
-    read = _in_si(text) if text else None
-    return (
-        read is not None
-        and registry()(read[1]).dimensionality == registry()(unit).dimensionality
+    scale = in_si(text)
+    return scale is not None and (
+        scale[1].dimensionality == registry()(unit).dimensionality
     )
 
 
 def unit_of_heading(name: str) -> str:
     """Unit of a heading such as ``force [N]`` or ``angle (deg)``; empty if none."""
-    found = re.search(r"[\[(]([^\])]+)[\])]\s*$", name)
-    return found[1].strip() if found else ""
+    bracket = re.search(r"[\[(]([^\])]+)[\])]\s*$", name)
+    return bracket[1].strip() if bracket else ""
+
+
+def clock_scale(clock: Mapping, heading: str = "") -> float:
+    """Seconds per unit of the time: that of the user, else of the heading, else 1.
+
+    >>> clock_scale({}, "time [ms]"), clock_scale({"unit": "us"}), clock_scale({}, "t")
+    (0.001, 1e-06, 1.0)
+    """
+    written = heading if heading in CLOCKS else unit_of_heading(heading)
+    unit = clock.get("unit") or (written if has_dimension(written, "s") else "s")
+    if not has_dimension(unit, "s"):
+        reject("unit of time", "import.time.unit", unit=unit)
+    return in_si(unit)[0]
 
 
 def remarks_of_units(settings: Mapping, headings: Mapping[str, str], channels) -> list:
@@ -385,7 +346,7 @@ def remarks_of_units(settings: Mapping, headings: Mapping[str, str], channels) -
     `headings` are the columns of the table by the names that `settings` uses.
     """
     clock, texts = settings["time"], []
-    pairs = [(clock.get("column"), clock["unit"])]
+    pairs = [(clock.get("column"), clock.get("unit"))]
     for section in (*CHANNELS, "sensors", "states", "outputs", "position"):
         for name, entry in settings[section].items():
             if "expression" not in entry:
@@ -395,75 +356,67 @@ def remarks_of_units(settings: Mapping, headings: Mapping[str, str], channels) -
         written = unit_of_heading(heading)
         if place == 0 and heading in CLOCKS:
             written = heading
-        both = [_in_si(text) for text in (written, unit) if text]
-        if len(both) == 2 and None not in both and both[0] != both[1]:
+        both = [in_si(text) for text in (written, unit) if text]
+        if len(both) == 2 and None not in both and not _is_same(*both):
             texts.append(
                 f"{CONTRADICTION} the heading of column {name!r} says {written}, its "
                 f"unit here is {unit}"
             )
-    for name, given in channels.get("input", {}).items():
+    for name, force in channels.get("input", {}).items():
         unit = channels["q"][name].unit
-        per_mass = registry()(f"{unit}/s**2").dimensionality
-        is_known = given.unit == FORCES.get(unit)
-        is_known |= registry()(given.unit).dimensionality == per_mass
+        is_known = force.unit == FORCES.get(unit)
+        is_known |= has_dimension(force.unit, f"{unit}/s**2")
         if unit in FORCES and not is_known:
             texts.append(
-                f"{CONTRADICTION} the input of {name} is in {given.unit} and {name} in "
-                f"{unit}, which make no energy: its {FORCES[unit]} per {given.unit} is "
+                f"{CONTRADICTION} the input of {name} is in {force.unit} and {name} in "
+                f"{unit}, which make no energy: its {FORCES[unit]} per {force.unit} is "
                 "taken for 1; check the unit, or give a `gain`"
             )
     return texts
 
 
-def _in_si(text: str) -> tuple[float, str] | None:
-    """Factor and base unit of a unit; None of a text that is none."""
+def in_si(text: str) -> tuple[float, Any] | None:
+    """Factor and base unit of a unit; None of a text that is none, or has an offset."""
     try:
-        factor, base = registry().get_base_units(parsed_unit(text))
+        parsed = parsed_unit(text)
+        factor, base = registry().get_base_units(parsed)
+        zero = registry().Quantity(0.0, parsed).to_base_units().magnitude
     except Exception:
         return None
-    return None if factor is None else (round(float(factor), 12), str(base))
+    return None if factor is None or zero or not text else (float(factor), base)
 
 
-def _as_force(given: Column, gain, coordinate: Column) -> Column:
+def _is_same(one: tuple, other: tuple) -> bool:
+    return one[1] == other[1] and isclose(one[0], other[0], rel_tol=1e-12)
+
+
+def _as_force(source: Column, gain, coordinate: Column) -> Column:
     """An input in the unit of a generalised force, by its gain in SI units if any."""
     unit = FORCES.get(coordinate.unit, f"J/({coordinate.unit})")
     if gain is None:
-        same = registry()(unit).dimensionality == registry()(given.unit).dimensionality
-        return replace(given, unit=unit if same else given.unit)
+        return (
+            replace(source, unit=unit) if has_dimension(source.unit, unit) else source
+        )
     known = 1.0 if gain == UNKNOWN else float(gain)
-    return replace(given, factor=known * given.factor, unit=unit, shown="")
+    return replace(source, factor=known * source.factor, unit=unit, shown="")
 
 
 def uses_of(columns: Iterable[Column], settings: Mapping) -> dict[str, str]:
     """What each column of the table is for, as the section `import` says it."""
-    found = {name: given.use for given in columns for name in given.sources}
+    uses = {name: one.use for one in columns for name in one.sources}
     if settings.get("trajectory"):
-        found[settings["trajectory"]] = "import.trajectory"
+        uses[settings["trajectory"]] = "import.trajectory"
     if settings["time"].get("column"):
-        found[settings["time"]["column"]] = "import.time"
-    return found
+        uses[settings["time"]["column"]] = "import.time"
+    return uses
 
 
-def _refuse_shared(channels: Mapping[str, Mapping[str, Column]]) -> None:
+def _reject_shared(channels: Mapping[str, Mapping[str, Column]]) -> None:
     """The column of a coordinate has no other use."""
     taken: dict[str, str] = {}
     for channel, columns in channels.items():
-        for given in columns.values():
-            if given.name in taken:
-                raise ValueError(
-                    f"{given.use}: the column {given.name!r} is that of "
-                    f"{taken[given.name]}; name its own, column and unit, such as "
-                    "`force [N]`"
-                )
-            if channel == "q" and given.expression is None:
-                taken[given.name] = given.use
-
-
-def time_factor(unit: str) -> float:
-    """Seconds per unit of time."""
-    try:
-        return float(registry().Quantity(1.0, parsed_unit(unit)).to("s").magnitude)
-    except Exception:
-        raise ValueError(
-            f"import.time.unit: {unit!r} is not a unit of time; write s, ms or us"
-        ) from None
+        for one in columns.values():
+            if one.name in taken:
+                reject("shared", one.use, name=one.name, other=taken[one.name])
+            if channel == "q" and one.expression is None:
+                taken[one.name] = one.use

@@ -129,10 +129,10 @@ def library_of_options(
     {'lagrangian': [{'terms': ['-x**2/2']}], 'dissipation': [{'terms': ['xdot**2']}],
      'known': {'volatility': {'x': {'1': 0.5}}}}
     """
-    found: dict = {"reference": reference} if reference else {}
+    library: dict = {"reference": reference} if reference else {}
     for text in terms:
         section, term = _of_function("term", text, "L:x**2")
-        found.setdefault(section, [{"terms": []}])[0]["terms"].append(term)
+        library.setdefault(section, [{"terms": []}])[0]["terms"].append(term)
     for text in known:
         section, entry = _of_function("known", text, "D:xdot**2/2=0.5")
         term, equals, number = entry.rpartition("=")
@@ -141,8 +141,8 @@ def library_of_options(
         except ValueError:
             raise RecordingError(f"--known {text!r} has no number behind =") from None
         of = {names[0]: entry} if section == "volatility" else entry
-        found.setdefault("known", {}).setdefault(section, {}).update(of)
-    return found or None
+        library.setdefault("known", {}).setdefault(section, {}).update(of)
+    return library or None
 
 
 def _of_function(option: str, text: str, such: str) -> tuple[str, str]:
@@ -162,18 +162,18 @@ def places_of_options(texts: Sequence[str]) -> dict[str, list[float]]:
     >>> places_of_options(["roof=0,6"])
     {'roof': [0.0, 6.0]}
     """
-    found = {}
+    places = {}
     for text in texts:
         name, _, numbers = text.partition("=")
         try:
-            found[name] = [float(number) for number in numbers.split(",")]
+            places[name] = [float(number) for number in numbers.split(",")]
         except ValueError:
-            found[name] = []
-        if len(found[name]) not in (2, 3):
+            places[name] = []
+        if len(places[name]) not in (2, 3):
             raise RecordingError(
                 f"--place {text!r} has no place; write NAME=X,Y, such as roof=0,6"
             )
-    return found
+    return places
 
 
 def shapes_of_options(texts: Sequence[str]) -> list[list[float]] | None:
@@ -239,12 +239,35 @@ def learn_command(recording: Mapping) -> str:
     """
     part = recording["import"]
     words = _clock_words("learn", part)
-    if "excitation" in recording:
-        words += ["--excitation", recording["excitation"]]
+    for key in ("kind", "excitation"):
+        words += [f"--{key}", recording[key]] if key in recording else []
+    words += ["--length", "METRES"] if "length" in part else []
     for option, section in OPTIONS.items():
         for name, entry in part.get(section, {}).items():
             words += [f"--{option}", _text(name, entry)]
     return shlex.join(words)
+
+
+def learn_call(recording: Mapping) -> str:
+    """The same of a table in memory, in Python.
+
+    >>> part = {"files": "the table", "time": {"rate": None}, "coordinates": {"x": "m"}}
+    >>> print(learn_call({"import": part}))
+    la.learn(
+        table,
+        time={'rate': HZ},
+        coordinates={'x': 'm'},
+    )
+    """
+    entries = {k: v for k, v in recording.items() if k != "import"}
+    entries |= {k: v for k, v in recording["import"].items() if k != "files"}
+    texts = {key: repr(value) for key, value in entries.items()}
+    if entries["time"] == {"rate": None}:
+        texts["time"] = "{'rate': HZ}"
+    if "length" in entries:
+        texts["length"] = "METRES"
+    lines = [f"    {key}={text}," for key, text in texts.items()]
+    return "\n".join(["la.learn(", "    table,", *lines, ")"])
 
 
 def modes_command(part: Mapping) -> str:

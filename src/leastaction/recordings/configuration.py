@@ -124,7 +124,9 @@ class Clock(Settings):
     """The column of the time and its unit, or the rate of the samples."""
 
     column: Text | None = absent("Column of the time.")
-    unit: Text = Field("s", description="Unit of the time: s, ms, us.")
+    unit: Text | None = absent(
+        "Unit of the time: s, ms, us; that of its heading, `t [ms]`, or s, if absent."
+    )
     rate: Positive | None = absent(
         "Samples per second, if no column tells the time, Hz."
     )
@@ -398,14 +400,14 @@ def read_recordings(
     ConfigError
         Listing the problems of all recordings.
     """
-    found, errors = {}, []
-    for name, given in config["recordings"].items():
+    recordings, errors = {}, []
+    for name, written in config["recordings"].items():
         try:
             check_label("recording", name)
             folder = folders.get(name, Path.cwd())
-            recording = recording_from_config(name, given, folder, made)
+            recording = recording_from_config(name, written, folder, made)
             _refuse_braces(name, recording["import"]["files"])
-            found[name] = {
+            recordings[name] = {
                 **recording,
                 "key": f"{FOLDER}/{name}",
                 "seed": config["seed"],
@@ -414,7 +416,7 @@ def read_recordings(
             errors.append(error)
     if errors:
         raise ConfigErrors(errors)
-    return found
+    return recordings
 
 
 def _refuse_braces(name: str, files: Sequence[str]) -> None:
@@ -431,7 +433,7 @@ def _refuse_braces(name: str, files: Sequence[str]) -> None:
 
 def recording_from_config(
     name: str,
-    given: Mapping,
+    written: Mapping,
     folder: Path,
     made: Path | None = None,
     frames: Sequence = (),
@@ -442,7 +444,7 @@ def recording_from_config(
     ----------
     name
         Of the recording, for messages.
-    given
+    written
         What the YAML says.
     folder
         Of the YAML; paths are relative to it.
@@ -459,16 +461,16 @@ def recording_from_config(
     from leastaction.core.expressions import check_name
     from leastaction.core.recipe import with_recommended_methods
     from leastaction.core.system import declared_names
-    from leastaction.recordings.columns import columns_of, time_factor
+    from leastaction.recordings.columns import clock_scale, columns_of
     from leastaction.recordings.recorded_library import recorded_library
 
     where = f"recording {name}"
-    given = _long_form(given)
-    kind = kind_of(given)
-    if isinstance(given, Mapping) and "import" in given:
-        given = {"estimators": {"recommended": {}}} | dict(given)
-        given = with_recommended_methods(kind.prepared(given) if kind else given)
-    example = complete(given, Recording, where)
+    written = _long_form(written)
+    kind = kind_of(written)
+    if isinstance(written, Mapping) and "import" in written:
+        written = {"estimators": {"recommended": {}}} | dict(written)
+        written = with_recommended_methods(kind.prepared(written) if kind else written)
+    example = complete(written, Recording, where)
     problems: list[str] = _misplaced(example, kind)
     files = list(frames) or _files(example["import"], folder, made, problems)
     example["import"]["files"] = files
@@ -480,7 +482,7 @@ def recording_from_config(
             for coordinate in example["import"][section]:
                 check_name(coordinate)
         declared_names(tuple(example["import"]["coordinates"]))
-        time_factor(example["import"]["time"]["unit"])
+        clock_scale(example["import"]["time"])
         channels = columns_of(example["import"], kind)
     except ValueError as error:
         problems.append(str(error))
@@ -500,20 +502,20 @@ def recording_from_config(
             units = {k: {n: c.unit for n, c in v.items()} for k, v in channels.items()}
             problems += kind.completed(example, units)
         else:
-            example["library"], found = recorded_library(example, channels)
-            problems += found
+            example["library"], refused = recorded_library(example, channels)
+            problems += refused
         problems += _missing_columns(example["import"], channels)
     if problems:
         raise ConfigError(where, problems)
     return example
 
 
-def kind_of(given) -> "Kind | None":
+def kind_of(written) -> "Kind | None":
     """Kind of table that a recording names; None of a motion.
 
     ValueError if there is no such kind.
     """
-    name = given.get("kind", MOTION) if isinstance(given, Mapping) else MOTION
+    name = written.get("kind", MOTION) if isinstance(written, Mapping) else MOTION
     if name == MOTION or not isinstance(name, str):
         return None
     from leastaction.core.own_data import kinds
@@ -525,17 +527,17 @@ def kind_of(given) -> "Kind | None":
 
 def _misplaced(example: Mapping, kind: "Kind | None") -> list[str]:
     """Sections of `import` that a kind does not read, or lacks."""
-    given = example["import"]
+    section_of = example["import"]
     reads = kind.sections if kind else {**dict.fromkeys(CHANNELS, False), **OF_MOTION}
     keys = kind.keys if kind else ()
     name = example["kind"]
     problems = [
         f"import.{section}: a recording of kind {name} has none; leave it out"
         for section in (*CHANNELS, *OF_KINDS, *OF_MOTION)
-        if given.get(section) and section not in (*reads, *keys)
+        if section_of.get(section) and section not in (*reads, *keys)
     ]
     for section in (section for section, needed in reads.items() if needed):
-        if not given[section]:
+        if not section_of[section]:
             typed = f", such as {kind.example if kind else '--coordinate theta:deg'}"
             problems.append(
                 f"import.{section}: expected one or more of a recording of kind "
@@ -552,11 +554,13 @@ def _column(text: str) -> dict[str, str]:
     return {"column": named[1], "unit": named[2]} if named else {"unit": text}
 
 
-def _long_form(given: Mapping) -> Mapping:
+def _long_form(written: Mapping) -> Mapping:
     """`files: a.csv`, `time: t`, `theta: deg` and `theta: angle [deg]` written out."""
-    if not isinstance(given, Mapping) or not isinstance(given.get("import"), Mapping):
-        return given
-    part = dict(given["import"])
+    if not isinstance(written, Mapping) or not isinstance(
+        written.get("import"), Mapping
+    ):
+        return written
+    part = dict(written["import"])
     if isinstance(part.get("files"), str):
         part["files"] = [part["files"]]
     if isinstance(part.get("time"), str):
@@ -569,11 +573,11 @@ def _long_form(given: Mapping) -> Mapping:
             }
     if isinstance(part.get("trajectory"), int | float):
         part["trajectory"] = str(part["trajectory"])
-    return {**given, "import": part}
+    return {**written, "import": part}
 
 
 def _files(settings: Mapping, folder: Path, made, problems: list) -> list[str]:
-    found = []
+    paths = []
     for text in settings["files"]:
         path = _path(text, folder)
         names = [path.name]
@@ -581,23 +585,23 @@ def _files(settings: Mapping, folder: Path, made, problems: list) -> list[str]:
             names = sorted(glob.glob(path.name, root_dir=path.parent))
         if not names:
             problems.append(f"import.files: nothing matches {path}")
-        found += [os.path.normpath(path.with_name(name)) for name in names]
-    for path in found:
+        paths += [os.path.normpath(path.with_name(name)) for name in names]
+    for path in paths:
         if not os.path.exists(path) and not _is_made(path, made):
             problems.append(
                 f"import.files: there is no file {path}; paths are relative to the "
                 f"YAML file, which is in {folder}"
             )
-    return found
+    return paths
 
 
 def _path(text: str, folder: Path) -> Path:
     return Path(folder, os.path.expanduser(os.path.expandvars(text)))
 
 
-def are_there(given: Mapping, folder: Path) -> bool:
+def are_there(written: Mapping, folder: Path) -> bool:
     """Whether the files that a recording names are on this computer."""
-    files = _long_form(given)["import"]["files"]
+    files = _long_form(written)["import"]["files"]
     return all(os.path.exists(_path(text, folder)) for text in files)
 
 
@@ -637,11 +641,11 @@ def import_settings(example: Mapping, estimator: str | None = None) -> dict:
 
 def predict_settings(example: Mapping, estimator: str) -> dict:
     """How held-out trajectories are predicted; of kinds, with the recipe."""
-    found = {"kind": example["kind"], "validate": example["validate"]}
+    settings = {"kind": example["kind"], "validate": example["validate"]}
     if example["kind"] == MOTION:
-        return found
+        return settings
     recipe = example["estimators"][estimator]
-    return found | {"recipe": recipe, "library": example["library"]}
+    return settings | {"recipe": recipe, "library": example["library"]}
 
 
 def modules_of_import(example: Mapping, estimator: str | None) -> list[str]:

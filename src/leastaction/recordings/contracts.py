@@ -110,10 +110,10 @@ def select(observations: xr.Dataset, chosen: Sequence[int]) -> xr.Dataset:
     """The dataset with some of its trajectories."""
     every = pieces(observations)
     rows = np.concatenate([np.arange(every[i].start, every[i].stop) for i in chosen])
-    found = observations.isel(sample=rows, trajectory=list(chosen))
-    count = found["sample_count"].values
+    selected = observations.isel(sample=rows, trajectory=list(chosen))
+    count = selected["sample_count"].values
     first = np.cumsum(count, dtype=count.dtype) - count
-    return found.assign(first_sample=found["first_sample"].copy(data=first))
+    return selected.assign(first_sample=selected["first_sample"].copy(data=first))
 
 
 def training(observations: xr.Dataset) -> xr.Dataset:

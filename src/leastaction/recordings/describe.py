@@ -1,7 +1,8 @@
 """What the columns of a table look like, and the YAML to start from."""
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,23 @@ import numpy as np
 import yaml
 
 from leastaction.core.families import unknown
-from leastaction.recordings.checks import LARGEST_ANGLE, encoder_step
+from leastaction.recordings.checks import (
+    FEW_PER_PERIOD,
+    LARGEST_ANGLE,
+    LEAST_PER_PERIOD,
+    encoder_step,
+)
 from leastaction.recordings.columns import (
     ACCELERATION,
     GRAVITY,
     has_dimension,
     unit_of_heading,
 )
-from leastaction.recordings.command_line import learn_command, modes_command
+from leastaction.recordings.command_line import (
+    learn_call,
+    learn_command,
+    modes_command,
+)
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.learn import angle_by_name
 from leastaction.recordings.tables import Table, open_table
@@ -48,8 +58,18 @@ INPUTS = {
 UNITS_OF_INPUTS = {"N", "kN", "N*m", "N m", "Nm", "V", "mV", "A", "mA"}
 
 
+# Turns of a stationary motion, at least, and by what its halves may differ.
+LEAST_TURNS, LARGEST_CHANGE = 100, 0.2
+# Why a table looks like one of another kind than a motion.
+KINDS = {
+    "field": "numbered columns are nodes of a line",
+    "ports": "a voltage and a current are the two sides of a port",
+    "density": "one long motion with its velocity neither grows nor decays",
+    "snapshots": "a period has few samples",
+}
 # Sections of `import` that hold the rates of coordinates, by role.
 RATES = {"velocity": "velocities", "acceleration": "accelerations"}
+ROLES = ("time", "coordinate", "velocity", "input")
 RATE_IS_MISSING = "write the samples per second in the place of HZ (`rate`)"
 
 
@@ -72,6 +92,7 @@ class Description:
     source: str
     rows: int
     columns: tuple[Column, ...]
+    kind: str = ""  # that it may be instead of a motion, by `KINDS`
 
     def of_role(self, role: str) -> list[Column]:
         """Columns that have a role."""
@@ -112,12 +133,32 @@ class Description:
         recording = {"import": part}
         if self._is_shaken:
             recording["excitation"] = "random"
+        if self.kind == "field":
+            pattern, unit = _nodes(self.columns)
+            name = _identifier(pattern.partition("*")[0])
+            node = {name: {"column": pattern, "unit": unit}}
+            part = {
+                key: part[key] for key in part if key not in (*RATES.values(), "inputs")
+            }
+            part |= {"coordinates": node, "length": None}
+            recording = {"kind": self.kind, "import": part}
         return {"recordings": {_identifier(Path(self.source).stem): recording}}
 
     @property
     def _is_shaken(self) -> bool:
         """Whether accelerations are all that was measured."""
         return bool(self.of_role("acceleration")) and not self.of_role("coordinate")
+
+    def _of_kind(self, recording: Mapping) -> dict:
+        """A recording of a motion as one of the kind that it may be."""
+        part = dict(recording["import"])
+        if self.kind == "ports":
+            entries = {c.unit: _entry(c) for c in self.of_role("input")}
+            port = _identifier(entries["V"]["column"])
+            states = part.pop("coordinates")
+            part |= {"states": states, "inputs": {port: entries["V"]}}
+            part["outputs"] = {port: entries["A"]}
+        return {"kind": self.kind, "import": part}
 
     def __str__(self) -> str:
         width = max(len(c.name) for c in self.columns)
@@ -128,14 +169,20 @@ class Description:
             lines.append(f"  {c.name:<{width}}  {role:<{wide}}  {'; '.join(c.remarks)}")
         if not self.of_role("time"):
             lines += ["", f"No column is a clock: {RATE_IS_MISSING}"]
-        text = yaml.safe_dump(self.settings, sort_keys=False)
+        (recording,) = self.settings["recordings"].values()
         lines += ["", "Next, with the right units and without columns not needed:"]
-        if Path(self.source).exists():
-            (recording,) = self.settings["recordings"].values()
-            if self._is_shaken:
-                lines.append(modes_command(recording["import"]))
-            lines += [learn_command(recording), "", "or as a YAML for snakemake:"]
-        return "\n".join([*lines, text])
+        is_file = Path(self.source).exists()
+        typed = learn_command if is_file else learn_call
+        if self._is_shaken and is_file:
+            lines.append(modes_command(recording["import"]))
+        lines.append(typed(recording))
+        if self.kind and "kind" not in recording:
+            why = KINDS[self.kind]
+            lines += ["", f"or, since {why}:", typed(self._of_kind(recording))]
+        if not is_file:
+            return "\n".join([*lines, ""])
+        text = yaml.safe_dump(self.settings, sort_keys=False)
+        return "\n".join([*lines, "", "or as a YAML for snakemake:", text])
 
 
 def describe(source: Any, **reading: Any) -> Description:
@@ -182,7 +229,45 @@ def describe(source: Any, **reading: Any) -> Description:
             columns.append(Column(name, "trajectory", "", (_trajectories(starts),)))
         else:
             columns.append(_described(name, numbers, starts, values, clock))
-    return Description(str(table.path), rows, tuple(columns))
+    kind = _likely_kind(columns, values, starts)
+    return Description(str(table.path), rows, tuple(columns), kind)
+
+
+def _nodes(columns: Sequence[Column]) -> tuple[str, str] | None:
+    """Pattern and unit of numbered columns, such as ``u_*``; None if they are few."""
+    moving = [c.name for c in columns if c.role in ("coordinate", "velocity", "input")]
+    stems = Counter(re.sub(r"\d+(?=\D*$)", "*", name, count=1) for name in moving)
+    pattern, count = stems.most_common(1)[0] if stems else ("", 0)
+    return (
+        (pattern, unit_of_heading(pattern) or "m")
+        if count >= LEAST_PER_PERIOD
+        else None
+    )
+
+
+def _likely_kind(columns: Sequence[Column], values, starts) -> str:
+    """Kind of table that the columns look like, if not a motion."""
+    roles = {role: [c for c in columns if c.role == role] for role in ROLES}
+    moving, inputs = roles["coordinate"], roles["input"]
+    if _nodes(columns):
+        return "field"
+    if {"V", "A"} <= {c.unit for c in inputs} and moving:
+        return "ports"
+    if not moving or inputs or not roles["time"]:
+        return ""
+    q = [_parts(values[c.name], starts) for c in moving]
+    turns = max(sum(map(_turns, parts)) for parts in q)
+    if len(starts) == len(moving) == len(roles["velocity"]) == 1:
+        halves = [half.std() for half in np.array_split(q[0][0], 2)]
+        steady = abs(halves[0] / halves[1] - 1) < LARGEST_CHANGE
+        return "density" if steady and turns >= LEAST_TURNS else ""
+    rows = len(values[moving[0].name])
+    return "snapshots" if 2 * rows < FEW_PER_PERIOD * turns else ""
+
+
+def _turns(values: np.ndarray) -> int:
+    """How often a series passes its mean."""
+    return int((np.diff(np.signbit(values - values.mean())) != 0).sum())
 
 
 def _trajectories(starts: np.ndarray) -> str:
@@ -191,7 +276,7 @@ def _trajectories(starts: np.ndarray) -> str:
 
 def _first_rows(table: Table) -> dict[str, np.ndarray]:
     """Columns of the first rows; numbers where all cells are numbers."""
-    piece = table.rows(table.columns, {}, MOST_ROWS_DESCRIBED)
+    piece = table.rows(table.columns, [], MOST_ROWS_DESCRIBED)
     return {name: piece[name].to_numpy() for name in table.columns}
 
 
@@ -201,10 +286,10 @@ def _is_number(values: np.ndarray) -> bool:
 
 def _clock(values: Mapping[str, np.ndarray]) -> str | None:
     """Column whose steps are positive and alike, restarts set aside."""
-    for name, own in values.items():
-        if not _is_number(own) or len(own) < 3:
+    for name, numbers in values.items():
+        if not _is_number(numbers) or len(numbers) < 3:
             continue
-        steps = np.diff(own.astype(float))
+        steps = np.diff(numbers.astype(float))
         forward = steps[steps > 0]
         if len(forward) < LEAST_FORWARD * len(steps):
             continue
@@ -216,13 +301,13 @@ def _clock(values: Mapping[str, np.ndarray]) -> str | None:
 
 def _labels(values: Mapping[str, np.ndarray], clock: str | None) -> str | None:
     """Column that is constant over stretches, each value in one of them."""
-    for name, own in values.items():
-        if name == clock or (own.dtype.kind == "f" and (own % 1 != 0).any()):
+    for name, labels in values.items():
+        if name == clock or (labels.dtype.kind == "f" and (labels % 1 != 0).any()):
             continue
-        own = own.astype(str)
-        changes = int((own[1:] != own[:-1]).sum())
-        distinct = len(np.unique(own))
-        if changes and distinct == changes + 1 and len(own) >= LEAST_ROWS * distinct:
+        labels = labels.astype(str)
+        changes = int((labels[1:] != labels[:-1]).sum())
+        distinct = len(np.unique(labels))
+        if changes and distinct == changes + 1 and len(labels) >= LEAST_ROWS * distinct:
             return name
     return None
 
@@ -230,8 +315,8 @@ def _labels(values: Mapping[str, np.ndarray], clock: str | None) -> str | None:
 def _starts(values, clock: str | None, label: str | None) -> np.ndarray:
     """Rows with which trajectories begin: a new label, or time that starts again."""
     if label:
-        own = values[label].astype(str)
-        new = own[1:] != own[:-1]
+        labels = values[label].astype(str)
+        new = labels[1:] != labels[:-1]
     elif clock:
         new = np.diff(values[clock]) <= 0
     else:
@@ -239,12 +324,12 @@ def _starts(values, clock: str | None, label: str | None) -> np.ndarray:
     return np.concatenate([[0], np.flatnonzero(new) + 1])
 
 
-def _parts(own: np.ndarray, starts: np.ndarray) -> list[np.ndarray]:
-    return np.split(own.astype(float), starts[1:])
+def _parts(numbers: np.ndarray, starts: np.ndarray) -> list[np.ndarray]:
+    return np.split(numbers.astype(float), starts[1:])
 
 
-def _described_clock(name: str, own: np.ndarray, starts) -> Column:
-    steps = np.concatenate([np.diff(part) for part in _parts(own, starts)])
+def _described_clock(name: str, numbers: np.ndarray, starts) -> Column:
+    steps = np.concatenate([np.diff(part) for part in _parts(numbers, starts)])
     step = float(np.median(steps))
     unit = unit_of_heading(name) or ("ms" if step >= 0.5 else "s")
     rate = {"ms": 1e3, "us": 1e6}.get(unit, 1.0) / step
@@ -259,25 +344,27 @@ def _described_clock(name: str, own: np.ndarray, starts) -> Column:
     return Column(name, "time", unit, tuple(remarks))
 
 
-def _described(name, own, starts, values, clock) -> Column:
-    if not _is_number(own):
-        bad = next((repr(str(x)) for x in own if not _reads_as_number(x)), "text")
+def _described(name, numbers, starts, values, clock) -> Column:
+    if not _is_number(numbers):
+        bad = next((repr(str(x)) for x in numbers if not _reads_as_number(x)), "text")
         return Column(name, "text", "", (f"holds {bad}",))
-    missing = int(np.isnan(own.astype(float)).sum())
-    if LEAST_SPARSE * len(own) < missing <= len(own) - LEAST_ROWS:
-        unit, told = unit_of_heading(name) or "N", f"{missing} empty cells between"
-        return Column(name, "input", unit, (f"{len(own) - missing} numbers", told))
+    missing = int(np.isnan(numbers.astype(float)).sum())
+    if LEAST_SPARSE * len(numbers) < missing <= len(numbers) - LEAST_ROWS:
+        unit, filled = unit_of_heading(name) or "N", f"{missing} empty cells between"
+        return Column(
+            name, "input", unit, (f"{len(numbers) - missing} numbers", filled)
+        )
     if missing:
         return Column(name, "text", "", (f"{missing} empty cells",))
-    if np.ptp(own) == 0:
-        return Column(name, "constant", "", (f"{own[0]:g} in every row",))
-    parts = _parts(own, starts)
-    remarks = [f"{own.min():.4g} … {own.max():.4g}"]
-    unit = unit_of_heading(name) or (_angle(own) if angle_by_name(name) else "")
+    if np.ptp(numbers) == 0:
+        return Column(name, "constant", "", (f"{numbers[0]:g} in every row",))
+    parts = _parts(numbers, starts)
+    remarks = [f"{numbers.min():.4g} … {numbers.max():.4g}"]
+    unit = unit_of_heading(name) or (_angle(numbers) if angle_by_name(name) else "")
     jumps = np.concatenate([np.diff(part) for part in parts])
     for turn, text in TURNS.items():
         wraps = int((np.abs(np.abs(jumps) - turn) < 0.1 * turn).sum())
-        if wraps and np.ptp(own) <= 1.001 * turn and np.ptp(own) > 0.9 * turn:
+        if wraps and np.ptp(numbers) <= 1.001 * turn and np.ptp(numbers) > 0.9 * turn:
             remarks.append(f"wraps {wraps} times at {turn:.4g}")
             unit = text
             break
@@ -289,9 +376,9 @@ def _described(name, own, starts, values, clock) -> Column:
     if clock and _is_clock(parts, _parts(values[clock], starts)):
         return Column(name, "clock", "", (*remarks, f"goes with {clock}"))
     if has_dimension(GRAVITY.get(unit, unit), ACCELERATION):
-        of = _rate_of(name, own, starts, values, clock, order=2) or ""
+        of = _rate_of(name, numbers, starts, values, clock, order=2) or ""
         return Column(name, "acceleration", unit, tuple(remarks), of)
-    of = _rate_of(name, own, starts, values, clock) or ""
+    of = _rate_of(name, numbers, starts, values, clock) or ""
     role = "velocity" if of else "coordinate"
     return Column(name, role, unit or ("m/s" if of else "m"), tuple(remarks), of)
 
@@ -308,20 +395,22 @@ def _is_clock(parts: list[np.ndarray], clocks: list[np.ndarray]) -> bool:
     return bool(even)
 
 
-def _angle(own: np.ndarray) -> str:
+def _angle(numbers: np.ndarray) -> str:
     """Rad, unless half the range is far beyond what a joint turns."""
-    return "deg" if np.ptp(own) / 2 > LARGEST_ANGLE else "rad"
+    return "deg" if np.ptp(numbers) / 2 > LARGEST_ANGLE else "rad"
 
 
-def _rate_of(name, own, starts, values, clock, order=1) -> str | None:
+def _rate_of(name, numbers, starts, values, clock, order=1) -> str | None:
     """Another column whose difference quotient of an order this one is."""
-    time = values[clock].astype(float) if clock else np.arange(len(own), dtype=float)
-    parts = list(zip(starts, [*starts[1:], len(own)], strict=True))
+    time = (
+        values[clock].astype(float) if clock else np.arange(len(numbers), dtype=float)
+    )
+    parts = list(zip(starts, [*starts[1:], len(numbers)], strict=True))
     for other, y in values.items():
         if other in (name, clock) or not _is_number(y):
             continue
         pairs = [
-            (_quotient(y[a:b].astype(float), time[a:b], order), own[a:b])
+            (_quotient(y[a:b].astype(float), time[a:b], order), numbers[a:b])
             for a, b in parts
             if b - a > 3 and (np.diff(time[a:b]) > 0).all()
         ]

@@ -17,11 +17,9 @@ from leastaction.recordings.columns import (
     as_measured,
     columns_of,
     remarks_of_units,
-    time_factor,
 )
 from leastaction.recordings.configuration import KNOWN_OF_PARTICLE
 from leastaction.recordings.contracts import CONTRACTS
-from leastaction.recordings.error import RecordingError
 from leastaction.recordings.inputs import SAID_OF_INPUTS
 from leastaction.recordings.pivot import (
     constraints,
@@ -29,6 +27,7 @@ from leastaction.recordings.pivot import (
     raw_columns,
     smooth_sources,
 )
+from leastaction.recordings.refusals import reject
 from leastaction.recordings.spikes import refuse_jumps, replace_spikes
 from leastaction.recordings.splitting import (
     LEAST_ROWS,
@@ -81,18 +80,17 @@ def import_recording(settings: Mapping) -> xr.Dataset:
 
 
 def _measurements(settings: Mapping) -> xr.Dataset:
-    given, random = settings["import"], settings["excitation"] == "random"
-    channels = columns_of(given)
+    section, random = settings["import"], settings["excitation"] == "random"
+    channels = columns_of(section)
     measured = as_measured(channels)
     smooth = [c for k in ("q", "qdot", "qddot") for c in measured[k].values()]
     columns = [*smooth, *measured["input"].values()]
-    factor = time_factor(given["time"]["unit"])
-    read = read_trajectories(given["files"], given, raw_columns(columns), factor)
-    texts = [*remarks_of_units(given, read.headings, channels), *fill_inputs(read)]
+    read = read_trajectories(section["files"], section, raw_columns(columns))
+    texts = [*remarks_of_units(section, read.headings, channels), *fill_inputs(read)]
     trajectories = read.done
     used = sum(len(t.time) for t in trajectories)
     clean = smooth_sources(smooth)
-    if not given["sensors"]:
+    if not section["sensors"]:
         places = dict(enumerate(raw_columns(columns)))
         moving = {c.name for c in channels["q"].values()} | set(clean)
         refuse_jumps(
@@ -106,32 +104,33 @@ def _measurements(settings: Mapping) -> xr.Dataset:
     rest = {k: c.name for k, c in enumerate(smooth) if not {*c.sources} <= {*clean}}
     replaced |= _replaced(trajectories, rest)
     values, starts, clock = resample(trajectories, len(smooth))
-    kept = [t for t in trajectories if len(t.time) >= LEAST_ROWS]
+    long = [t for t in trajectories if len(t.time) >= LEAST_ROWS]
     series = _by_channel(values, measured, list(channels["q"]))
-    refuse(kept, series, measured, clock, settings, spans)
+    refuse(long, series, measured, clock, settings, spans)
     if random:
-        texts += _without_offsets(series, measured, accelerometers(given))
-    sampled = list(kept)
+        texts += _without_offsets(series, measured, accelerometers(section))
+    sampled = list(long)
     if settings["held_out"] is not None:
-        held = _named(kept, settings["held_out"])
+        labels = [t.label for t in long]
+        held = held_out_by_name(labels, settings["held_out"], long[0].file)
     elif random:
-        held = np.zeros(len(kept), dtype=bool)
-    elif len(kept) < TRAJECTORIES_PER_HELD_OUT:
+        held = np.zeros(len(long), dtype=bool)
+    elif len(long) < TRAJECTORIES_PER_HELD_OUT:
         angles = [c.angle for c in channels["q"].values()]
-        held = _end_held_out(kept, series, starts, clock, angles)
+        held = _end_held_out(long, series, starts, clock, angles)
     else:
         held = _middling(series["q"])
     accepted = "constraint" in settings["accept"]
-    if not given["sensors"]:
-        texts += constraints(series["q"], channels["q"], kept[0].file, accepted)
+    if not section["sensors"]:
+        texts += constraints(series["q"], channels["q"], long[0].file, accepted)
     texts += warnings_of(sampled, series, measured, clock, settings, held)
     texts += read_out(read, used, sampled, replaced, turned)
     for text in texts:
         log.warning("%s", text)
     observations = _dataset(
-        series, starts, held, kept, channels, clock, texts, given["inputs"]
+        series, starts, held, long, channels, clock, texts, section["inputs"]
     )
-    of_particle = {name: given[name] for name in KNOWN_OF_PARTICLE if name in given}
+    of_particle = {n: section[n] for n in KNOWN_OF_PARTICLE if n in section}
     if not of_particle:
         return observations
     return observations.assign_attrs(particle=json.dumps(of_particle))
@@ -194,13 +193,8 @@ def _unwrap(trajectories: Sequence[Trajectory], channels, spans) -> int:
         share = np.concatenate(wide).mean() if wide else 0.0
         turns = column.in_radians and spans[place] / 2 > LARGEST_ANGLE
         if share > LARGEST_SHARE_OF_WIDE_STEPS and not turns:
-            raise RecordingError(
-                f"{trajectories[0].file}, column {column.name!r}",
-                f"at {100 * share:.0f} % of the rows the angle jumps by more than a "
-                "quarter turn",
-                "neighbouring samples that are close to each other",
-                "Sample faster, or check the unit and the sensor",
-            )
+            where = f"{trajectories[0].file}, column {column.name!r}"
+            reject("wide steps", where, percent=100 * share)
     return jumps
 
 
@@ -211,9 +205,9 @@ def _without_offsets(series, channels, accelerometers) -> list[str]:
         for place, (name, column) in enumerate(channels[channel].items()):
             if name not in names:
                 continue
-            own = [y[:, place] for y in series[channel]]
-            mean, size = np.mean(np.concatenate(own)), np.std(np.concatenate(own))
-            for y in own:
+            values = [y[:, place] for y in series[channel]]
+            mean, size = np.mean(np.concatenate(values)), np.std(np.concatenate(values))
+            for y in values:
                 y -= mean
             if abs(mean) > LEAST_MENTIONED_OFFSET * size:
                 texts.append(
@@ -225,43 +219,37 @@ def _without_offsets(series, channels, accelerometers) -> list[str]:
 
 def _by_channel(values, channels, names) -> dict[str, list[np.ndarray]]:
     """Series by channel; those of inputs by coordinate, zero where there is none."""
-    found, place = {}, 0
+    by_channel, place = {}, 0
     for channel in ("q", "qdot", "qddot", "input"):
-        given = channels[channel]
-        if not given:
+        columns = channels[channel]
+        if not columns:
             continue
-        own = names if channel == "input" else channels["q"]
-        order = [place + list(given).index(n) if n in given else None for n in own]
-        found[channel] = [
+        order_of = names if channel == "input" else channels["q"]
+        order = [
+            place + list(columns).index(n) if n in columns else None for n in order_of
+        ]
+        by_channel[channel] = [
             np.stack(
                 [np.zeros(len(v)) if k is None else v[:, k] for k in order], axis=1
             )
             for v in values
         ]
-        place += len(given)
-    return found
+        place += len(columns)
+    return by_channel
 
 
-def _named(kept: Sequence[Trajectory], wanted: Sequence) -> np.ndarray:
-    """Which trajectories the user keeps for validation."""
-    labels, where = [t.label for t in kept], kept[0].file
-    for one in map(str, wanted):
-        if not any(fnmatch(label, one) for label in labels):
-            raise RecordingError(
-                where,
-                f"validate.held_out names the trajectory {one}",
-                f"some of {', '.join(dict.fromkeys(labels))}",
-                "Correct `validate.held_out`",
-            )
-    held = np.array([any(fnmatch(x, str(w)) for w in wanted) for x in labels])
-    if held.all():
-        raise RecordingError(
-            where,
-            "validate.held_out names every trajectory",
-            "some to learn from",
-            "Name one in four, or leave `held_out` out",
-        )
-    return held
+def held_out_by_name(labels: Sequence[str], names: Sequence, where: str) -> np.ndarray:
+    """Which trajectories the user reserves for validation, some and not all."""
+    fits = [[fnmatch(label, str(name)) for label in labels] for name in names]
+    fits = np.array(fits, dtype=bool).reshape(-1, len(labels))
+    for name, of_name in zip(names, fits, strict=True):
+        if not of_name.any():
+            shown = ", ".join(dict.fromkeys(labels))
+            reject("held out", where, what=f"the trajectory {name}", labels=shown)
+    if fits.any(axis=0).all():
+        shown = ", ".join(dict.fromkeys(labels))
+        reject("held out", where, what="every trajectory", labels=shown)
+    return fits.any(axis=0)
 
 
 def _middling(q: Sequence[np.ndarray]) -> np.ndarray:
@@ -275,30 +263,30 @@ def _middling(q: Sequence[np.ndarray]) -> np.ndarray:
     return held
 
 
-def _end_held_out(kept, series, starts, clock: Clock, angles) -> np.ndarray:
+def _end_held_out(long, series, starts, clock: Clock, angles) -> np.ndarray:
     """Cut the end of the longest of a few trajectories off, for validation."""
     number = int(np.argmax([len(q) for q in series["q"]]))
-    whole = series["q"][number]
+    longest = series["q"][number]
     main = min(
         spectrum([q[:, a] for q in series["q"]], clock.step, angle).main
         for a, angle in enumerate(angles)
     )
-    cut = round((1 - HELD_OUT_SHARE_OF_LONGEST) * len(whole))
-    if (len(whole) - cut) * clock.step * main < LEAST_PERIODS_HELD_OUT:
-        return np.zeros(len(kept), dtype=bool)
+    cut = round((1 - HELD_OUT_SHARE_OF_LONGEST) * len(longest))
+    if (len(longest) - cut) * clock.step * main < LEAST_PERIODS_HELD_OUT:
+        return np.zeros(len(long), dtype=bool)
     for parts in series.values():
         parts.append(parts[number][cut:])
         parts[number] = parts[number][:cut]
-    old = kept[number]
-    kept.append(
+    old = long[number]
+    long.append(
         Trajectory(f"{old.label} (end)", old.time[:0], old.values[:0], old.source)
     )
     starts.append(starts[number] + cut * clock.step)
-    return np.arange(len(kept)) == len(kept) - 1
+    return np.arange(len(long)) == len(long) - 1
 
 
 def _dataset(
-    series, starts, held, kept, channels, clock: Clock, texts, inputs
+    series, starts, held, long, channels, clock: Clock, texts, inputs
 ) -> xr.Dataset:
     stated = {
         name: {key: entry[key] for key in SAID_OF_INPUTS if entry.get(key) is not None}
@@ -307,14 +295,14 @@ def _dataset(
     count = np.array([len(q) for q in series["q"]])
     names, sensors = list(channels["q"]), list(channels["reading"])
     kinds = {n: "angle" if c.angle else "length" for n, c in channels["q"].items()}
-    found = {name: np.concatenate(parts) for name, parts in series.items()}
+    arrays = {name: np.concatenate(parts) for name, parts in series.items()}
     name, contract = "measurements", CONTRACTS["measurements"]
     if sensors:
         name, contract = "sensor_readings", ENSEMBLES["sensor_readings"]
-        found["reading"] = found.pop("q")
+        arrays["reading"] = arrays.pop("q")
     return contract.dataset(
         {
-            **found,
+            **arrays,
             "first_sample": np.concatenate([[0], np.cumsum(count)[:-1]]),
             "sample_count": count,
             "start_time": starts,
@@ -328,7 +316,7 @@ def _dataset(
             **(_units("input", channels["input"], names) if channels["input"] else {}),
             "label": (
                 "trajectory",
-                np.array([plain_text(t.label) for t in kept], dtype=object),
+                np.array([plain_text(t.label) for t in long], dtype=object),
             ),
         },
         {
@@ -346,12 +334,12 @@ def _units(kind: str, columns: Mapping[str, Column], names: Sequence[str]) -> di
 
     The unit of an input that a coordinate has not is empty.
     """
-    given = [columns.get(name, Column("", "", unit="")) for name in names]
+    shown = [columns.get(name, Column("", "", unit="")) for name in names]
     return {
-        f"{kind}_unit": ("dof", [one.unit for one in given]),
-        f"{kind}_shown_unit": ("dof", [one.shown or one.unit for one in given]),
+        f"{kind}_unit": ("dof", [one.unit for one in shown]),
+        f"{kind}_shown_unit": ("dof", [one.shown or one.unit for one in shown]),
         f"{kind}_shown_factor": (
             "dof",
-            [one.shown_factor if one.shown else 1.0 for one in given],
+            [one.shown_factor if one.shown else 1.0 for one in shown],
         ),
     }

@@ -18,7 +18,6 @@ from leastaction.recordings.columns import (
     columns_of,
     is_pattern,
     remarks_of_units,
-    time_factor,
 )
 from leastaction.recordings.configuration import MOTION
 from leastaction.recordings.error import RecordingError
@@ -26,10 +25,12 @@ from leastaction.recordings.import_recording import (
     HELD_OUT_SHARE_OF_LONGEST,
     NO_TAGS,
     TRAJECTORIES_PER_HELD_OUT,
+    held_out_by_name,
     import_recording,
     plain_text,
     read_out,
 )
+from leastaction.recordings.refusals import reject
 from leastaction.recordings.splitting import (
     LEAST_ROWS,
     fill_inputs,
@@ -72,58 +73,53 @@ def imported(settings: Mapping) -> tuple[xr.Dataset, dict[str, xr.Dataset]]:
     return observations.assign_attrs(about), {"held_out": rest}
 
 
-def _samples(given: Mapping, kind: Kind) -> tuple[Samples, list[str]]:
+def _samples(part: Mapping, kind: Kind) -> tuple[Samples, list[str]]:
     """Columns on even times, and what there is to say of them."""
-    given = _wide(given) if given["position"] else given
-    channels = columns_of(_expanded(given), kind)
+    part = _wide(part) if part["position"] else part
+    channels = columns_of(_expanded(part), kind)
     order = [s for s in kind.sections if s in channels and s != "inputs"]
     order += ["inputs"] if "inputs" in channels else []  # may be held between samples
     columns = [c for section in order for c in channels[section].values()]
-    read = read_trajectories(
-        given["files"], given, columns, time_factor(given["time"]["unit"])
-    )
-    texts = [*remarks_of_units(given, read.headings, {}), *fill_inputs(read)]
+    read = read_trajectories(part["files"], part, columns)
+    texts = [*remarks_of_units(part, read.headings, {}), *fill_inputs(read)]
     smooth = sum(len(channels[s]) for s in order if s != "inputs")
     values, _, clock = resample(read.done, smooth)
-    kept = [t for t in read.done if len(t.time) >= LEAST_ROWS]
+    long = [t for t in read.done if len(t.time) >= LEAST_ROWS]
     edges = np.cumsum([0, *(len(channels[s]) for s in order)])
     places = {s: slice(a, b) for s, a, b in zip(order, edges, edges[1:], strict=False)}
-    texts += read_out(read, sum(len(t.time) for t in read.done), kept, {}, 0)
+    texts += read_out(read, sum(len(t.time) for t in read.done), long, {}, 0)
     if clock.resampled:
         texts.append("the clock is uneven: values were interpolated to even times")
-    found = Samples(
+    evened = Samples(
         {s: [v[:, place] for v in values] for s, place in places.items()},
         {s: tuple(channels[s]) for s in order},
         {s: tuple(c.unit for c in channels[s].values()) for s in order},
         clock.step,
-        tuple(plain_text(t.label) for t in kept),
-        given,
+        tuple(plain_text(t.label) for t in long),
+        part,
     )
-    return found, texts
+    return evened, texts
 
 
-def _expanded(given: Mapping) -> dict:
+def _expanded(part: Mapping) -> dict:
     """Coordinates whose column is a pattern, one for each column that fits it."""
-    found = {}
-    for name, entry in given["coordinates"].items():
+    nodes = {}
+    for name, entry in part["coordinates"].items():
         pattern = str(entry.get("column", name))
         if not is_pattern(pattern):
-            found[name] = entry
+            nodes[name] = entry
             continue
-        names = open_table(given["files"][0], given).columns
-        own = [one for one in names if fnmatch(one, pattern)]
-        if not own:
-            raise RecordingError(
-                f"import.coordinates.{name}",
-                f"no column fits {pattern!r}",
-                f"some of {', '.join(names[:20])}",
-                "Correct the pattern",
-            )
-        found |= {f"{name}_{i}": {**entry, "column": c} for i, c in enumerate(own)}
-    return {**given, "coordinates": found}
+        names = open_table(part["files"][0], part).columns
+        fitting = [one for one in names if fnmatch(one, pattern)]
+        if not fitting:
+            known = ", ".join(names[:20])
+            where = f"import.coordinates.{name}"
+            reject("no pattern", where, pattern=pattern, known=known)
+        nodes |= {f"{name}_{i}": {**entry, "column": c} for i, c in enumerate(fitting)}
+    return {**part, "coordinates": nodes}
 
 
-def _wide(given: Mapping) -> dict:
+def _wide(part: Mapping) -> dict:
     """A long table, a row for every time and position, as one with a column per node.
 
     Raises
@@ -131,50 +127,37 @@ def _wide(given: Mapping) -> dict:
     RecordingError
         If the positions are not even, or a position has no value at some time.
     """
-    ((place, entry),) = given["position"].items()
-    ((name, of),) = given["coordinates"].items()
+    ((place, entry),) = part["position"].items()
+    ((name, of),) = part["coordinates"].items()
     metres = column(place, entry, f"import.position.{place}")
     position, value = entry.get("column", place), of.get("column", name)
-    clock, label = given["time"].get("column"), given.get("trajectory")
+    clock, label = part["time"].get("column"), part.get("trajectory")
     keys = [label, clock] if label else [clock]
     frames, positions = [], None
-    for source in given["files"]:
-        table = open_table(source, given)
+    for source in part["files"]:
+        table = open_table(source, part)
         table.check_columns(dict.fromkeys([clock, position, value], "import"))
         long = table.read([clock, position, value], [label] if label else [])
         where = f"{table.path}, column {value!r}"
         twice = long.duplicated([*keys, position])
         if twice.any():
-            raise RecordingError(
-                f"{where}, line {long.index[twice.argmax()]}",
-                "a time and position stand there twice",
-                "one value for each",
-                "Name the column that tells motions apart (`import.trajectory`)",
-            )
+            reject("place twice", f"{where}, line {long.index[twice.argmax()]}")
         frame = long.pivot(index=keys, columns=position, values=value)
         if frame.isna().any(axis=None):
-            raise RecordingError(
-                where,
-                f"{int(frame.isna().sum().sum())} times have no value at some position",
-                "a value for every time and position",
-                "Leave such positions or times out",
-            )
+            reject("place empty", where, count=int(frame.isna().sum().sum()))
         positions = metres.convert(frame.columns.to_numpy())
         frame.columns = [f"{name}_{i}" for i in range(len(positions))]
         frames.append(frame.reset_index())
     steps = np.diff(positions)
     if len(steps) < 2 or np.ptp(steps) > 1e-3 * steps.mean():
-        raise RecordingError(
-            f"import.position.{place}",
-            f"{len(positions)} positions with steps of {steps.min(initial=np.inf):.4g} "
-            f"to {steps.max(initial=0):.4g} m",
-            "three or more evenly spaced positions",
-            "Interpolate u to even positions knowingly, or leave some out",
+        ends = {"least": steps.min(initial=np.inf), "largest": steps.max(initial=0)}
+        reject(
+            "uneven places", f"import.position.{place}", count=len(positions), **ends
         )
-    periodic = given["ends"] == "periodic"
+    periodic = part["ends"] == "periodic"
     length = float(steps.mean() * (len(positions) - (not periodic)))
     pattern = {name: {**of, "column": f"{name}_*"}}
-    return {"length": length, **given, "files": frames, "coordinates": pattern}
+    return {"length": length, **part, "files": frames, "coordinates": pattern}
 
 
 def _held_out(samples: Samples, wanted) -> tuple[Samples, Samples]:
@@ -182,14 +165,7 @@ def _held_out(samples: Samples, wanted) -> tuple[Samples, Samples]:
     labels = list(samples.labels)
     every = range(len(labels))
     if wanted is not None:
-        held = [i for i in every if any(fnmatch(labels[i], str(w)) for w in wanted)]
-        if not held or len(held) == len(labels):
-            raise RecordingError(
-                "validate.held_out",
-                f"it names {len(held)} of {len(labels)} trajectories",
-                f"some of {', '.join(labels)}, not all",
-                "Correct `validate.held_out`",
-            )
+        held = np.flatnonzero(held_out_by_name(labels, wanted, "the table"))
     elif len(labels) >= TRAJECTORIES_PER_HELD_OUT:
         count = len(labels) // TRAJECTORIES_PER_HELD_OUT
         held = np.linspace(0, len(labels) - 1, count + 2)[1:-1].round().astype(int)

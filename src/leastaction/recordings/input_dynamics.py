@@ -80,17 +80,17 @@ def first_values(
         force = changed(inputs, unknowns, values).at(rows).ravel()
         return float(force @ force - ((force @ basis) ** 2).sum())
 
-    found = np.zeros(len(unknowns))
+    values_so_far = np.zeros(len(unknowns))
     largest = LARGEST_PART_OF_PERIOD * period
     count = int(np.ceil(largest / (window * inputs.dt / PARTS_OF_WINDOW)))
     for k, unknown in enumerate(unknowns):
         begin = -count if unknown.name == LAG else 0
-        trials = np.tile(found, (count - begin + 1, 1))
+        trials = np.tile(values_so_far, (count - begin + 1, 1))
         trials[:, k] = np.arange(begin, count + 1) * largest / count
         errors = [residual(trial) for trial in trials]
         if min(errors) < (1 - SHARE_OF_MISSED_POWER) * errors[-begin]:
-            found = trials[int(np.argmin(errors))]
-    return found
+            values_so_far = trials[int(np.argmin(errors))]
+    return values_so_far
 
 
 def _smoothed(
@@ -99,13 +99,13 @@ def _smoothed(
     """Derivative of an order of local polynomials, trajectory by trajectory."""
     from scipy.signal import savgol_filter
 
-    found = np.zeros_like(values)
+    smooth = np.zeros_like(values)
     for part in parts:
         if part.stop - part.start >= width:
-            found[part] = savgol_filter(
+            smooth[part] = savgol_filter(
                 values[part], width, DEGREE_OF_POLYNOMIALS, order, dt, axis=0
             )
-    return found
+    return smooth
 
 
 def held_or_sampled(problem: Problem, law: Law) -> tuple[Problem, Law]:
@@ -171,8 +171,8 @@ def with_input_dynamics(
     error = np.hypot(error, UNKNOWN_HOLD * row)
     # Of what is not seen, half of what it would change.
     size = np.where(seen, error, late / 2)
-    found = InputDynamics(np.where(seen, error, np.nan), size[:, None] * slope)
-    return problem, law, found
+    dynamics = InputDynamics(np.where(seen, error, np.nan), size[:, None] * slope)
+    return problem, law, dynamics
 
 
 def values_of(inputs: Inputs, unknowns: Sequence[Unknown]) -> np.ndarray:
@@ -233,10 +233,10 @@ def steps(problem: Problem, law: Law) -> tuple[np.ndarray, np.ndarray, np.ndarra
         columns.append((ends[0] - ends[1]) / dt)
     B = np.concatenate([model.B, np.stack(columns, axis=2)], axis=2)
     model = model._replace(B=np.ascontiguousarray(B))
-    found = augmented_filter(model, one.levels.process, one.levels.sensor)
-    change, _ = step_of(found)
-    error = np.sqrt((spread(found).deviations ** 2).sum(axis=0))
-    G = found.information
+    filtered = augmented_filter(model, one.levels.process, one.levels.sensor)
+    change, _ = step_of(filtered)
+    error = np.sqrt((spread(filtered).deviations ** 2).sum(axis=0))
+    G = filtered.information
     slope = np.zeros((len(columns), len(law.c)))
     slope[:, one.active] = -np.linalg.lstsq(G[:m, :m], G[:m, m:], rcond=None)[0].T
     return change[m:], error[m:], slope

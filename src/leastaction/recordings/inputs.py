@@ -53,11 +53,11 @@ class Inputs:
     @cached_property
     def hold(self) -> np.ndarray:
         """Rows that the steps of each input are multiples of; one if it is not held."""
-        found = np.ones(len(self.held))
+        rows = np.ones(len(self.held))
         for a in np.flatnonzero(self.held):
             steps = np.flatnonzero(np.diff(self.recorded[:, a]))
-            found[a] = max(np.gcd.reduce(np.diff(steps)), 1)
-        return found
+            rows[a] = max(np.gcd.reduce(np.diff(steps)), 1)
+        return rows
 
     def changed(self, name: str, coordinates: Sequence[int], by: float) -> "Inputs":
         """The inputs with the lag or the time constant of some of them changed, s."""
@@ -82,19 +82,19 @@ class Inputs:
         Before the begin and after the end of its trajectory an input is what it was
         there. Returns shape (row · ahead, dof).
         """
-        found = np.empty((len(rows), len(ahead), self.recorded.shape[1]))
+        forces = np.empty((len(rows), len(ahead), self.recorded.shape[1]))
         edges = np.searchsorted(rows, [part.start for part in self.parts])
         for number, (part, low, high) in enumerate(
             zip(self.parts, edges, [*edges[1:], len(rows)], strict=True)
         ):
             if low == high:
                 continue
-            own = rows[low:high, None] - part.start + np.asarray(ahead)
+            relative = rows[low:high, None] - part.start + np.asarray(ahead)
             last = part.stop - part.start - 1
             for a, late in enumerate(self.lag / self.dt):
-                when = np.clip(own - late, 0, last)
-                found[low:high, :, a] = self._curve(number, a)(when)
-        return found.reshape(-1, found.shape[2])
+                when = np.clip(relative - late, 0, last)
+                forces[low:high, :, a] = self._curve(number, a)(when)
+        return forces.reshape(-1, forces.shape[2])
 
     def nodes(self, rows: np.ndarray, thin: int) -> Callable[[int], np.ndarray]:
         """F at the nodes of the integrator, as a function of steps per sample.
@@ -146,18 +146,20 @@ def unknowns_of(observations: xr.Dataset, inputs: Inputs) -> list[Unknown]:
     """Unknown lags and time constants; one lag of all of which nothing is said."""
     stated = said_of_inputs(observations)
     names = [str(name) for name in observations["dof"].values]
-    found = [
+    unknowns = [
         Unknown(key, (a,), True)
         for a, name in enumerate(names)
         for key in (LAG, TIME_CONSTANT)
         if stated.get(name, {}).get(key) == UNKNOWN
     ]
-    told = {n for n, said in stated.items() if {LAG, TIME_CONSTANT} & set(said)}
+    described = {n for n, entry in stated.items() if {LAG, TIME_CONSTANT} & set(entry)}
     driven = inputs.recorded.any(axis=0)
-    rest = tuple(a for a, name in enumerate(names) if driven[a] and name not in told)
+    rest = tuple(
+        a for a, name in enumerate(names) if driven[a] and name not in described
+    )
     if rest:
-        found.append(Unknown(LAG, rest, False))
-    return found
+        unknowns.append(Unknown(LAG, rest, False))
+    return unknowns
 
 
 def said_of_inputs(observations: xr.Dataset) -> Mapping[str, Mapping]:
@@ -167,12 +169,12 @@ def said_of_inputs(observations: xr.Dataset) -> Mapping[str, Mapping]:
 
 def has_unknown_gain(observations: xr.Dataset) -> bool:
     """Whether what gives the law its scale is another thing than its input."""
-    said = said_of_inputs(observations).values()
-    return any(of.get(GAIN) == UNKNOWN for of in said)
+    entries = said_of_inputs(observations).values()
+    return any(of.get(GAIN) == UNKNOWN for of in entries)
 
 
-def _number(given) -> float:
-    return 0.0 if given in (None, UNKNOWN) else float(given)
+def _number(value) -> float:
+    return 0.0 if value in (None, UNKNOWN) else float(value)
 
 
 def between(
@@ -213,8 +215,8 @@ def _first_order(values: np.ndarray, constant: float) -> np.ndarray:
     line = long[0] + slope * np.arange(len(long))
     frequency = 2 * np.pi * np.fft.rfftfreq(len(long))
     spectrum = np.fft.rfft(long - line) / (1 + 1j * frequency * constant)
-    whole = np.fft.irfft(spectrum, len(long)) + line - slope * constant
-    return whole[pad : pad + len(values)]
+    late = np.fft.irfft(spectrum, len(long)) + line - slope * constant
+    return late[pad : pad + len(values)]
 
 
 def is_held(values: np.ndarray) -> bool:

@@ -256,6 +256,14 @@ def described(
     return example, "" if frames else ", ".join(Path(path).name for path in files)
 
 
+def check_table(data, how: Mapping, sections: Mapping) -> None:
+    """RecordingError if a table lacks what :func:`learn` would read with `how`."""
+    columns = {k: how.get(k) for k in ("velocities", "accelerations", "inputs")}
+    keys = ("time", "coordinates", "trajectory")
+    reading = {k: v for k, v in how.items() if k not in (*keys, *columns)}
+    described(data, *(how.get(k) for k in keys), columns, reading, sections)
+
+
 def _several(value) -> list:
     """A list, also of what is given alone."""
     alone = isinstance(value, str) or not isinstance(value, Iterable)

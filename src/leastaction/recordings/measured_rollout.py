@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import check
+from leastaction.core.estimate import interval_factor
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.expressions import parse
 from leastaction.core.model import IdentifiedModel
@@ -34,7 +35,6 @@ from leastaction.trajectories.variational_equations import variational_equations
 PERIODS_OF_START = 0.45
 # Windows whose residuals show what is missing in the forces, main periods.
 PERIODS_OF_RESIDUAL_WINDOW = 3.0
-CONFIDENCE = 0.95
 # Rms input, over that of all data, below which a motion is free.
 INPUT_OF_FREE_MOTION = 0.1
 # Samples per main period of what is stored; the errors are those of all samples.
@@ -54,8 +54,10 @@ def predict(
 ) -> xr.Dataset:
     """Free run over each held-out trajectory from its first 0.45 main periods.
 
-    The band is that of the coefficients: of points around the law with its covariance,
-    each started from a state of its own.
+    A prediction has the corrections that are real at its horizon, one sample or a run
+    (:mod:`leastaction.likelihood.horizons`); forces and residuals are what the law
+    itself misses. The band is that of the coefficients: of points around the law with
+    its covariance, each started from a state of its own.
 
     Errors are over half the range of the trajectory and coordinate. The model is one of
     :mod:`leastaction.recordings.prediction_error`; the setting `start` is in s,
@@ -97,12 +99,18 @@ class CompiledLaw:
         model = model.isel(replicate=0)
         names = [str(n) for n in model["dof"].values]
         kinds = ("", "dissipation_")
-        values = [model[f"{kind}coefficient_estimate"].values for kind in kinds]
-        self.c = np.concatenate([each[each != 0] for each in values])
-        chosen = np.flatnonzero(np.concatenate(values))
-        place = {int(k): i for i, k in enumerate(model["column_position"].values)}
-        order = [place[int(k)] for k in chosen]
-        self.left = model["jackknife_coefficient"].values[:, order]
+        texts = [model[f"{kind}term"].values for kind in kinds]
+        law = [model[f"{kind}coefficient_estimate"].values for kind in kinds]
+        law, corrected = np.concatenate(law), np.zeros((2, sum(map(len, law))))
+        position = model["column_position"].values.astype(int)
+        corrected[:, position] = model["prediction_coefficient"].values
+        chosen = np.flatnonzero((law != 0) | (corrected != 0).any(axis=0))
+        # Of the law, of predictions of one sample, and of runs.
+        self.c, (self.of_sample, self.of_run) = law[chosen], corrected[:, chosen]
+        order = [int(np.flatnonzero(position == k)[0]) for k in chosen]
+        points = model["jackknife_coefficient"].values[:, order]
+        self.left = points + self.of_run - self.c
+        self.factor = interval_factor(model)
         self.noise = model["noise_level"].values
         self.process_noise = model["process_noise"].values
         self.dt = float(observations.attrs["time_step"])
@@ -118,9 +126,13 @@ class CompiledLaw:
                 curves={},
             )
         every, width = (*names, *velocity_names(names)), float(model["sliding_width"])
+        count = len(texts[0])
         terms, losses = (
-            [parse(str(t), every) for t in model[f"{kind}term"].values[each != 0]]
-            for kind, each in zip(kinds, values, strict=True)
+            [parse(str(t), every) for t in some]
+            for some in (
+                texts[0][chosen[chosen < count]],
+                texts[1][chosen[chosen >= count] - count],
+            )
         )
         losses = [smooth_friction(loss, width) for loss in losses]
         self.equations = variational_equations(terms, names, losses)
@@ -148,19 +160,16 @@ class CompiledLaw:
 
     def free_run(self, part: slice, start: float):
         """Predicted path and half the width of its 95 % band."""
-        from scipy.stats import t
-
         positions = self._positions(part)
         rows = min(max(round(start / self.dt), 8), len(positions.q))
-        begun = self._started(positions, rows, self.c)
+        begun = self._started(positions, rows, self.of_run)
         whole = Segments(begun.first, np.array([len(positions.q)]), begun.state)
-        positions = enough_steps(positions, whole, self.c, 0.05)
-        path = self._path(positions, rows, self.c)
+        positions = enough_steps(positions, whole, self.of_run, 0.05)
+        path = self._path(positions, rows, self.of_run)
         count = len(self.left)
         left = np.array([self._path(positions, rows, c) for c in self.left])
         square = (count - 1) / count * ((left - left.mean(0)) ** 2).sum(0)
-        factor = t.ppf((1 + CONFIDENCE) / 2, max(count - 1, 1))
-        return path, factor * np.sqrt(square) + 2 * self.noise
+        return path, self.factor * np.sqrt(square) + 2 * self.noise
 
     def force_error(self, part: slice, window: float):
         """Missing and recorded force in windows, and time; see :func:`force_error`."""
@@ -182,7 +191,7 @@ class CompiledLaw:
         states, _ = smooth_motion(motion, least)
         path = states[:, :2].reshape(len(rows), -1)
         levels = NoiseLevels(self.process_noise, self.noise, 0 * self.noise, least)
-        found = fit(motion, self.c, [], path, levels, rounds_of_starts=0)
+        found = fit(motion, self.of_sample, [], path, levels, rounds_of_starts=0)
         if found is None:
             return np.full(motion.dof, np.nan)
         late = np.concatenate([np.arange(p.stop - p.start) for p in parts])

@@ -28,7 +28,7 @@ from leastaction.ensembles.output_modes import (
     phase_collinearity,
 )
 from leastaction.ensembles.sensor_records import records_of
-from leastaction.recordings.columns import column, time_factor, unit_of_heading
+from leastaction.recordings.columns import column, unit_of_heading
 from leastaction.recordings.configuration import Import
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.learn import tables_of
@@ -274,7 +274,6 @@ def series_of(
         given["time"] = {"column": given["time"]}
     try:
         settings = complete(given, Import, "the table")
-        factor = time_factor(settings["time"]["unit"])
         settings["files"] = frames or files
         if sensors is None:
             sensors = _outputs(settings, arrays)
@@ -283,9 +282,7 @@ def series_of(
         raise RecordingError("\n".join(error.problems)) from None
     except ValueError as error:
         raise RecordingError(str(error)) from None
-    read = read_trajectories(
-        settings["files"], settings, list(columns.values()), factor
-    )
+    read = read_trajectories(settings["files"], settings, list(columns.values()))
     fill_inputs(read)
     read.done = _uncut(read.done)
     values, _, clock = resample(read.done, len(columns))

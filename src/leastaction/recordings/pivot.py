@@ -23,7 +23,7 @@ from scipy.stats import t as student
 from leastaction.core.expressions import symbol
 from leastaction.core.model import rounded
 from leastaction.recordings.columns import Column, pivots
-from leastaction.recordings.error import RecordingError
+from leastaction.recordings.refusals import reject
 from leastaction.recordings.splitting import Trajectory
 
 # Rows that a circle is fitted to, and stretches that are left out in turn.
@@ -64,13 +64,13 @@ def smooth_sources(columns: Sequence[Column]) -> list[str]:
 
     A tracker writes them as lengths, which are smooth where the angle jumps.
     """
-    found: dict[str, None] = {}
+    smooth: dict[str, None] = {}
     for c in (c for c in columns if c.expression is not None):
-        own = list(map(symbol, c.sources))
+        symbols = list(map(symbol, c.sources))
         for part in (a for angle in pivots(c.expression) for a in angle.args):
-            if part.is_polynomial(*own):
-                found |= {str(s): None for s in own if s in part.free_symbols}
-    return list(found)
+            if part.is_polynomial(*symbols):
+                smooth |= {str(s): None for s in symbols if s in part.free_symbols}
+    return list(smooth)
 
 
 def derive(trajectories: Sequence[Trajectory], columns: Sequence[Column]) -> list[str]:
@@ -89,36 +89,31 @@ def derive(trajectories: Sequence[Trajectory], columns: Sequence[Column]) -> lis
     texts = []
     constants = list(dict.fromkeys(name for c in made for name in c.constants))
     if constants:
-        found = _centre(made, constants, names, raw)
-        _refuse(found, constants, f"{trajectories[0].file}, {made[0].use}")
-        known = dict(zip(constants, found.values, strict=True))
-        texts.append(_told(found, constants))
-    for t, own in zip(trajectories, raw, strict=True):
-        given = known | dict(zip(names, own, strict=True))
+        circle = _centre(made, constants, names, raw)
+        _reject(circle, constants, f"{trajectories[0].file}, {made[0].use}")
+        known = dict(zip(constants, circle.values, strict=True))
+        texts.append(_sentence(circle, constants))
+    for t, rows in zip(trajectories, raw, strict=True):
+        inputs = known | dict(zip(names, rows, strict=True))
         before = iter(t.values[:, :plain].T)
         values = [
-            next(before) if c.expression is None else c.convert(_evaluated(c, given))
+            next(before) if c.expression is None else c.convert(_evaluated(c, inputs))
             for c in columns
         ]
         t.values = np.stack(values, axis=1)
     return texts
 
 
-def _evaluated(column: Column, given: dict) -> np.ndarray:
+def _evaluated(column: Column, inputs: dict) -> np.ndarray:
     """Values of an expression, columns and constants put in by their names."""
     names = [*column.constants, *column.sources]
     function = sp.lambdify(list(map(symbol, names)), column.expression, "numpy")
     with np.errstate(all="ignore"):
-        values = function(*(given[name] for name in names))
+        values = function(*(inputs[name] for name in names))
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
-        row = {name: float(given[name][wrong[0]]) for name in column.sources}
-        raise RecordingError(
-            column.use,
-            f"{column.name} has no value at {row} (in {len(wrong)} rows)",
-            "a number in every row",
-            "Check the expression, or delete those rows",
-        )
+        row = {name: float(inputs[name][wrong[0]]) for name in column.sources}
+        reject("no value", column.use, name=column.name, row=row, count=len(wrong))
     return values
 
 
@@ -173,36 +168,26 @@ def _least(squared, rows, start, transform, loss: str, scale: float = 1.0):
     ).x
 
 
-def _refuse(found: Circle, constants: Sequence[str], where: str) -> None:
-    names = ", ".join(constants)
-    share = float((found.deviation / found.radius).max())
-    if share > LARGEST_DEVIATION:
-        raise RecordingError(
-            where,
-            f"distances from the best {names} differ by {100 * share:.3g} % rms",
-            f"columns that keep to a circle within {100 * LARGEST_DEVIATION:g} %",
-            f"If the distance changes, measure {names} and write the numbers into the "
-            "expression",
-        )
-    error = float(found.errors.max() / found.radius.min())
-    if error > LARGEST_ERROR_OF_CENTRE:
-        raise RecordingError(
-            where,
-            f"{names} cannot be told: the error is {100 * error:.3g} % of the radius",
-            f"{100 * LARGEST_ERROR_OF_CENTRE:g} % at most",
-            f"Record larger swings, or measure {names} and write the numbers into the "
-            "expression",
-        )
+def _reject(circle: Circle, constants: Sequence[str], where: str) -> None:
+    deviation = float((circle.deviation / circle.radius).max())
+    error = float(circle.errors.max() / circle.radius.min())
+    for when, share, most in (
+        ("no circle", deviation, LARGEST_DEVIATION),
+        ("short arc", error, LARGEST_ERROR_OF_CENTRE),
+    ):
+        if share > most:
+            names = ", ".join(constants)
+            reject(when, where, names=names, percent=100 * share, most=100 * most)
 
 
-def _told(found: Circle, constants: Sequence[str]) -> str:
+def _sentence(circle: Circle, constants: Sequence[str]) -> str:
     factor = float(student.ppf(0.975, STRETCHES - 1))
     parts = []
-    for name, value, error in zip(constants, found.values, found.errors, strict=True):
+    for name, value, error in zip(constants, circle.values, circle.errors, strict=True):
         number, width = rounded(value, factor * error)
         parts.append(f"{name} = {number}" + (f" ± {width}" if width else ""))
-    share = 100 * (found.deviation / found.radius).max()
-    radius = " and ".join(f"{r:.5g}" for r in found.radius)
+    share = 100 * (circle.deviation / circle.radius).max()
+    radius = " and ".join(f"{r:.5g}" for r in circle.radius)
     return (
         f"{', '.join(parts)}, in the unit of the columns: the centre of the circle of "
         f"radius {radius} that they keep to within {share:.2g} % rms; intervals of the "
@@ -225,7 +210,7 @@ def constraints(
         if columns[first].unit == columns[second].unit:
             text, remedy = _curve(rows[[i, j]], first, second)
             if remedy and not accepted:
-                raise RecordingError(where, text, "coordinates that are free", remedy)
+                reject("constraint", where, curve=text, remedy=remedy)
             texts += [text] if text else []
     return texts
 
@@ -239,15 +224,15 @@ def _curve(pair: np.ndarray, x: str, y: str) -> tuple[str, str]:
             "they may be one degree of freedom; then leave one of them out"
         )
         return text, ""
-    found = fit_circle(
+    circle = fit_circle(
         lambda u, z: ((z - u[:, None]) ** 2).sum(axis=0, keepdims=True), pair, 2
     )
-    deviation, radius = float(found.deviation[0]), float(found.radius[0])
+    deviation, radius = float(circle.deviation[0]), float(circle.radius[0])
     if deviation > min(SUSPECTED_DEVIATION * radius, CIRCLE_OVER_LINE * across):
         return "", ""
     text = (
-        f"{x} and {y} keep to a circle around ({found.values[0]:.4g}, "
-        f"{found.values[1]:.4g}) of radius {radius:.4g} within "
+        f"{x} and {y} keep to a circle around ({circle.values[0]:.4g}, "
+        f"{circle.values[1]:.4g}) of radius {radius:.4g} within "
         f"{100 * deviation / radius:.2g} %: a constraint, one degree of freedom"
     )
     remedy = (

@@ -26,9 +26,6 @@ HARMONIC = 3.0
 # that noise of the sensor may show as missed in them; the recorded force of a resonance
 # is a tenth of the inertial one.
 LEAST_ROWS, SHARE_OF_NOISE = 8, 0.001
-# No misfit of one row is asked to be better than this fraction of the amplitude: a law
-# of a real mechanism with ten terms is not.
-TOLERATED_MISFIT = 0.003
 MOST_ALTERNATIVES = 8
 DESCRIBED = variables(
     """
@@ -39,14 +36,14 @@ DESCRIBED = variables(
         period [s] main period
         sliding_width [(units of q)/s] velocity where friction turns
         stepwise [1] whether inputs are held from row to row, though none repeats
-        misfit [1] rms misfit of one row, in 0.3 % of the amplitude and the noise
         criterion_value [1] extended BIC, up to a constant
         converged [1] whether a further step would be a fraction of every error bar
         equivalent_models [1] models that fit alike, as JSON
         whiteness_p_value [1] p-value of Ljung and Box's test of innovations
-        free_run_ratio [1] misfit of whole runs over the noise of the sensor
-        corrections [1] terms smaller than what is missed, coefficient and standard \
-error, as JSON
+        free_run_ratio [1] misfit of whole runs over the noise of the sensor; \
+infinite where nothing follows them
+        corrections [1] terms smaller than what is missed, coefficient, standard \
+error, and whether predictions have them, as JSON
         missed_tone [Hz] frequency of a tone that is most of what is missed, or NaN
         memory_ratio [1] gain of lagged velocities over what the criterion asks
     block column_fitted:
@@ -55,6 +52,9 @@ error, as JSON
         column_position [1] position among all candidates
         horizon_difference [mixed] half of what fits with and without process noise \
 differ by, beyond chance
+    horizon column_fitted:
+        prediction_coefficient [mixed] coefficients with the corrections that are real \
+within a sample, then with those that whole runs confirm
     dof:
         input_lag [s] time after its record at which an input acts
         input_lag_std [s] standard error of that time, NaN if given
@@ -162,39 +162,34 @@ def _values(found, noise, equations, gain):
     )
     turn = max(round(problem.period / motion.dt), 8)
     amplitude = np.array([oscillation(motion.y[p], turn) for p in motion.parts])
-    near = found.horizons.near.levels
-    run = (
-        near.sensor if found.horizons.far is None else found.horizons.far.levels.sensor
-    )
-    one_step = np.sqrt(np.nanmean(np.square(law.fit.innovations.e), axis=0))
-    allowed = np.hypot(TOLERATED_MISFIT * amplitude.max(axis=0), near.sensor)
+    near, far = found.horizons.near.levels, found.horizons.far
+    run = np.inf if far is None else far.levels.sensor
     numbers = {
         "blocks": noise.stretches or law.fit.innovations.count,
         "stretches": noise.stretches,
         "whiteness_p_value": noise.whiteness,
         "force_window": window,
-        "misfit": float(np.sqrt(np.mean((one_step / allowed) ** 2))),
         "period": problem.period,
         "sliding_width": law.fit.motion.equations.width,
         "stepwise": int(problem.driven and problem.inputs.stepwise),
         "criterion_value": law.quadratic.criterion(law.solution),
         "converged": int(law.fit.converged),
-        "free_run_ratio": float((run / near.sensor).max()),
+        "free_run_ratio": float(np.max(run / near.sensor)),
         "missed_tone": tone(law.fit),
     }
     equivalents = alike(problem, law, gain)
-    added = found.horizons.corrections
-    corrected = law.quadratic.solve({*law.solution.support, *added})
-    scale = gain * problem.to_reference(corrected.x)
-    error = np.zeros_like(law.c)
-    error[corrected.free] = np.sqrt(np.diag(corrected.inverse))
+    added, lasting = found.horizons.corrections, found.horizons.lasting
+    corrected, error = _beside(problem, law, added, gain)
     named = {
-        problem.names[k]: (float(scale[k] * corrected.x[k]), float(scale[k] * error[k]))
+        problem.names[k]: (float(corrected[k]), float(error[k]), k in lasting)
         for k in added
     }
     arrays = {
         "equivalent_models": np.array(json.dumps(equivalents), dtype=object),
         "corrections": np.array(json.dumps(named), dtype=object),
+        "prediction_coefficient": np.stack(
+            [corrected, _beside(problem, law, lasting, gain)[0]]
+        ),
         "noise_level": near.sensor,
         "amplitude_range": np.stack([amplitude.min(0), amplitude.max(0)], axis=1),
         "process_noise": np.where(near.is_free, near.process, 0.0),
@@ -202,6 +197,16 @@ def _values(found, noise, equations, gain):
         **of_inputs(problem, found.dynamics),
     }
     return numbers, arrays
+
+
+def _beside(problem, law, added, gain: float) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients of a law and of terms `added`, and their standard errors."""
+    if not len(added):
+        return gain * problem.to_reference(law.c) * law.c, np.zeros_like(law.c)
+    corrected = law.quadratic.solve({*law.solution.support, *added})
+    scale, error = gain * problem.to_reference(corrected.x), np.zeros_like(law.c)
+    error[corrected.free] = np.sqrt(np.diag(corrected.inverse))
+    return scale * corrected.x, np.abs(scale) * error
 
 
 def of_inputs(problem, dynamics) -> dict:

@@ -8,6 +8,7 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
+from leastaction.core.dampers import dampers
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.library import Library
 from leastaction.likelihood.measured_motion import MeasuredMotion
@@ -108,28 +109,20 @@ def problem_of(
 
     stays = [] if inputs is not None else list(references)
     names = [str(name) for name in equations["column"].values[columns]]
+    place = {int(k): i for i, k in enumerate(columns)}
     candidates = Candidates(
         names,
         prices(terms, columns),
-        [*viscous(terms, columns), *stays],
+        stays,
         stays,
         feeding_losses(terms, columns),
         fixed,
         friction(terms, columns),
+        dampers=[each.at(place) for each in dampers(terms) if each.column in place],
     )
     about = terms, columns, names, motion, candidates, inputs, references, held
     period = 1 / float(np.exp(np.log(equations["frequency"].values[0]).mean()))
     return Problem(*about, width, period, unknowns, begun)
-
-
-def viscous(terms: Library, columns: np.ndarray) -> list[int]:
-    """Places of the viscous damping of every coordinate: it is never zero for sure."""
-    squares = {v**2 for v in symbols(velocity_names(terms.coordinates))}
-    count = len(terms.terms)
-    losses = enumerate(columns)
-    return [
-        i for i, k in losses if k >= count and terms.dissipation[k - count] in squares
-    ]
 
 
 def friction(terms: Library, columns: np.ndarray) -> list[int]:

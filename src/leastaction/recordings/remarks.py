@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 import xarray as xr
+from scipy.stats import norm
 
 from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.estimate import interval_factor as student
@@ -27,17 +28,11 @@ from leastaction.recordings.inputs import (
     said_of_inputs,
 )
 
-# A misfit, over that of the sensor, that only a missing term explains.
-MISFIT_OF_MISSING_TERM = 2.0
-# Force error that no term of a driven law is missed for, and that no law may have.
-LARGEST_FORCE_ERROR, FORCE_ERROR_OF_NO_LAW = 0.05, 0.3
-# Misfit over the windows, of the amplitude, beyond which there is no law.
-LARGEST_MISFIT = 0.05
-# Largest rms error of a free run, of half the range, from which one may extrapolate.
+# Rms error that is no reservation: of the force over short windows, and of a free run
+# over half its range.
 LARGEST_TRUSTED_ERROR = 0.05
-# Process noise over the force, beyond which a law misses something: right laws of
-# machines miss .16 to .7 %, those of a wrong form 1.6 to 1.9 %.
-LARGEST_MISSED_FORCE = 0.01
+# Part of the force that no law misses: it explains less than 90 % of its power.
+MISSED_FORCE_OF_NO_LAW = 0.3
 # Misfit of whole runs over the noise of the sensor, beyond which more than half of its
 # square is no noise. It counts where the law misses more of the force than the interval
 # of its most certain coefficient: of simulated right laws it is 1.000 to 1.001, with
@@ -55,17 +50,14 @@ FOUND_OF_INPUTS = {
     TIME_CONSTANT: "the time constant (s)",
     GAIN: "the gain (SI units)",
 }
-# What a unit of the misfit is, of the amplitude.
-AMPLITUDE_PER_MISFIT = 0.003
 # Size of the motion of a law over that recorded, and its inverse, beyond which it is
 # none.
 LARGEST_RATIO = 10.0
 # P-value of an absent candidate, below which it is undecided.
 LEAST_P_OF_ABSENT_TERM = 0.02
-# Likelihood ratio, or score, above which a force is no white noise.
-RATIO_OF_COLOUR = 10.0
-# Score of a memory, in standard errors, below which a force is no white noise either.
-LEAST_MEMORY_SCORE = -3.1
+# Score of a memory, in standard errors, below which a force is no white noise; its
+# square is the likelihood ratio above which it has a colour.
+LEAST_MEMORY_SCORE = float(norm.ppf(LEAST_P_VALUE))
 # Periods in a record from which on a line is that of a tone; fewer are a drift.
 PERIODS_OF_TONE = 3.0
 # Part of the kurtosis of a force beyond which a few events make it.
@@ -79,21 +71,19 @@ LARGEST_ORDER_DISAGREEMENT = 5.0
 
 def force_errors(rollout: xr.Dataset) -> np.ndarray:
     """Share of the recorded force that is missed; NaN of coordinates without one."""
-    absent = xr.DataArray([np.nan])
-    return rollout.get("force_error", absent).values.ravel()
+    return rollout.get("force_error", xr.DataArray([np.nan])).values.ravel()
 
 
 def is_lost(model: xr.Dataset, rollout: xr.Dataset) -> bool:
     """Whether the data have no law of these candidates.
 
-    Where the force of every coordinate is recorded it is the force that tells: a
-    machine may integrate small forces that nobody knows to large errors of its path.
+    It is the force that tells, of a coordinate without a recorded one that of the
+    process noise: a machine may integrate small forces that nobody knows to large
+    errors of its path.
     """
-    misfit = AMPLITUDE_PER_MISFIT * float(model["misfit"].values[0])
     missed = force_errors(rollout)
-    small = (missed <= LARGEST_FORCE_ERROR).all()
-    lost = misfit > LARGEST_MISFIT and not small
-    lost = lost or (missed > FORCE_ERROR_OF_NO_LAW).any()
+    missed = np.where(np.isnan(missed), model["missed_force"].values[0], missed)
+    lost = (missed > MISSED_FORCE_OF_NO_LAW).any()
     return bool(lost or np.isinf(float(model["criterion_value"].values[0])))
 
 
@@ -102,23 +92,15 @@ def reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
     texts = _missed(model)
     if not int(model["converged"].values[0]):
         texts.append("the fit did not settle to the last digit; error bars are rough")
-    misfit = float(model["misfit"].values[0])
     missed = force_errors(rollout)
-    if (missed > LARGEST_FORCE_ERROR).any():
+    if (missed > LARGEST_TRUSTED_ERROR).any():
         texts.append(
             f"the law misses {percent_text(np.nanmax(missed))} of the recorded force "
             "over short windows: a term is missing, a force acts that no column "
             "records, or an actuator does not give what is recorded; look at the "
             "residuals"
         )
-    if np.isnan(missed).any() and misfit > MISFIT_OF_MISSING_TERM:
-        texts.append(
-            f"the law misses {percent_text(AMPLITUDE_PER_MISFIT * misfit)} of the "
-            "amplitude over its windows, far more than the sensor: a term is missing; "
-            "look at the residuals"
-        )
-    # Dampers stay, so that an interval of one may hold zero.
-    viscous = [f"{v}**2 of D" for v in velocity_names(_names(model))]
+    viscous = _viscous(model)
     terms, values = _coefficients(model)
     errors = student(model) * _coefficients(model, "std")[1]
     texts += [
@@ -143,14 +125,11 @@ def _missed(model: xr.Dataset) -> list[str]:
     frequency = float(model["missed_tone"].values[0])
     remembers = float(model["memory_ratio"].values[0]) > 1
     is_tone = np.isfinite(frequency)
-    unexplained = missed > _most_certain(model) or remembers or is_tone
-    unexplained = unexplained and ratio > LARGEST_FREE_RUN_RATIO
-    if missed > LARGEST_MISSED_FORCE or unexplained:
-        beyond = ""
-        if ratio > 1:
-            beyond = (
-                f", and over whole runs {ratio:.2g} times what its sensors' noise is"
-            )
+    matters = missed > _most_certain(model) or remembers or is_tone
+    if matters and ratio > LARGEST_FREE_RUN_RATIO:
+        beyond = f", and over whole runs {ratio:.2g} times what its sensors' noise is"
+        if np.isinf(ratio):
+            beyond = ", and without that force no whole run follows from it"
         if is_tone:
             beyond += f": a tone of {frequency:.4g} Hz, which no column records"
         texts.append(f"the law misses {percent_text(missed)} of the force{beyond}")
@@ -161,10 +140,10 @@ def _missed(model: xr.Dataset) -> list[str]:
         )
     terms, values = _coefficients(model)
     apart = model["horizon_difference"].values[0]
-    stays = [f"{v}**2 of D" for v in velocity_names(_names(model))]
+    viscous = _viscous(model)
     for k, position in enumerate(model["column_position"].values[0]):
         value = abs(values[position])
-        if value and terms[position] not in stays:
+        if value and terms[position] not in viscous:
             share = 2 * apart[k] / value
             if share > LARGEST_DISAGREEMENT:
                 texts.append(
@@ -173,6 +152,18 @@ def _missed(model: xr.Dataset) -> list[str]:
                     "law misses has another form than the law"
                 )
     return texts
+
+
+def _viscous(model: xr.Dataset) -> list[str]:
+    """Dampers, which stay in a law, so that an interval of one may hold zero."""
+    velocities = set(symbols(velocity_names(_names(model))))
+    names = (*_names(model), *velocity_names(_names(model)))
+    losses = {str(t): parse(str(t), names) for t in model["dissipation_term"].values}
+    return [
+        f"{text} of D"
+        for text, loss in losses.items()
+        if loss.is_Pow and loss.exp == 2 and loss.free_symbols <= velocities
+    ]
 
 
 def _most_certain(model: xr.Dataset) -> float:
@@ -193,12 +184,14 @@ def remarks(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
     if corrections:
         terms = [
             f"{term} {' ± '.join(rounded(value, student(model) * error))}"
-            for term, (value, error) in corrections.items()
+            for term, (value, error, _) in corrections.items()
         ]
+        lasting = [term for term, (*_, lasts) in corrections.items() if lasts]
         said.append(
             f"corrections beside the law: {listed(terms)} improve the fit beyond "
             "chance, by less than a fifth of what the law misses; they are not read as "
-            "the law"
+            "the law. Predictions of the next sample have them, free runs "
+            f"{listed(lasting) if lasting else 'none'}, which whole runs confirm"
         )
     return [*said, *_zero_offset(model), *_negative_damping(model)]
 
@@ -382,7 +375,7 @@ def doubts(model: xr.Dataset) -> list[str]:
             "motion, may tell them apart"
         )
     ratio = float(model["colour_ratio"])
-    if ratio > RATIO_OF_COLOUR and not float(model["correlation_time_estimate"]):
+    if ratio > LEAST_MEMORY_SCORE**2 and not float(model["correlation_time_estimate"]):
         texts.append(
             f"the random force has a memory (score {ratio:.0f}) that the law lacks; "
             "leave `colour: white` out, or widen the `band`"

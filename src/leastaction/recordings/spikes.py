@@ -6,7 +6,7 @@ import numpy as np
 
 from leastaction.recordings.checks import encoder_step, repeated_share
 from leastaction.recordings.columns import Column
-from leastaction.recordings.error import RecordingError
+from leastaction.recordings.refusals import reject
 from leastaction.recordings.splitting import Trajectory
 
 # Neighbours at ±i and ±j that predict a sample by the cubic through them.
@@ -60,27 +60,20 @@ def refuse_jumps(
             usual = STD_PER_MEDIAN * np.median(np.abs(ahead))
             limit = max(DEVIATIONS * usual, LEAST_JUMP * size)
             alike = np.abs(ahead - back) < LARGEST_UNLIKE * np.abs(height)
-            found = (np.abs(height) > limit) & alike & _dense(t.time, MISSING)[:-1]
-            quiet = [_is_quiet(ahead, i, height[i]) for i in np.flatnonzero(found)]
-            rows = np.flatnonzero(found)[quiet]
+            jumps = (np.abs(height) > limit) & alike & _dense(t.time, MISSING)[:-1]
+            quiet = [_is_quiet(ahead, i, height[i]) for i in np.flatnonzero(jumps)]
+            rows = np.flatnonzero(jumps)[quiet]
             if len(rows):
                 shown = ", ".join(map(str, rows[:5] + 2))
-                raise RecordingError(
-                    f"{t.source}, column {column.name!r}",
-                    f"the motion jumps between samples and stays there, at row {shown}"
-                    f"{' ...' if len(rows) > 5 else ''} of this trajectory: several "
-                    "runs?",
-                    "one motion in a trajectory",
-                    "Name the column that tells runs apart (`import.trajectory`), or "
-                    "cut the table there",
-                )
+                shown += " ..." if len(rows) > 5 else ""
+                reject("jumps", f"{t.source}, column {column.name!r}", rows=shown)
 
 
 def _misses(y: np.ndarray) -> np.ndarray:
     """Each sample but the first, less what the parabola of the three before expects."""
-    found = np.zeros(len(y) - 1)
-    found[2:] = y[3:] - 3 * y[2:-1] + 3 * y[1:-2] - y[:-3]
-    return found
+    missed = np.zeros(len(y) - 1)
+    missed[2:] = y[3:] - 3 * y[2:-1] + 3 * y[1:-2] - y[:-3]
+    return missed
 
 
 def _is_quiet(misses: np.ndarray, i: int, height: float) -> bool:
@@ -106,9 +99,9 @@ def replace_spikes(
     """
     counts = np.zeros(len(columns), dtype=int)
     for place, k in enumerate(columns):
-        own = [t.values[:, k] for t in trajectories]
-        size = max(np.ptp(y) for y in own) / 2
-        quantum = encoder_step(own)[0] if repeated_share(own) > REPEATED else 0.0
+        series = [t.values[:, k] for t in trajectories]
+        size = max(np.ptp(y) for y in series) / 2
+        quantum = encoder_step(series)[0] if repeated_share(series) > REPEATED else 0.0
         floor = max(LEAST_SHARE_OF_RANGE * size, quantum)
         for t in trajectories:
             if len(t.time) > 2 * REACH and size > 0:

@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from leastaction.recordings.columns import uses_of
-from leastaction.recordings.error import RecordingError
+from leastaction.recordings.columns import clock_scale, uses_of
 from leastaction.recordings.inputs import between, is_held
-from leastaction.recordings.tables import MOST_ROWS, OUTER, TOO_LONG, open_table
+from leastaction.recordings.refusals import reject
+from leastaction.recordings.tables import MOST_ROWS, OUTER, open_table
 
 # Beyond it the sixth power of a number, which candidates have, is infinite.
 LARGEST_NUMBER = 1e50
@@ -67,12 +67,12 @@ class Recorded:
         """
         self.rows += len(time)
         if self.rows > MOST_ROWS:
-            raise RecordingError(path, f"there are over {MOST_ROWS} rows", *TOO_LONG)
+            reject("rows", path, most=MOST_ROWS)
         runs = [0, len(time)]
         if labels is not None:
             codes = pd.factorize(labels, use_na_sentinel=False)[0]
             runs[1:1] = list(np.flatnonzero(np.diff(codes)) + 1)
-        _refuse_many(path, len(runs) - 1)
+        _reject_many(path, len(runs) - 1)
         lines = frame.index.to_numpy()
         for start, stop in pairwise(runs):
             label = None if labels is None else str(labels.iloc[start])
@@ -84,11 +84,13 @@ class Recorded:
         steps = np.diff(time)
         step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 0.0
         start, breaks = 0, np.flatnonzero(~(steps > 0) | (steps > self.gap * step)) + 1
-        _refuse_many(path, len(self.done) + len(breaks))
+        _reject_many(path, len(self.done) + len(breaks))
         for i in breaks:
             restarted = label is None and time[i] <= time[start] + step
             if steps[i - 1] <= 0 and not restarted:
-                _refuse_time(path, lines[i], time[i], time[i - 1])
+                when = "time twice" if time[i] == time[i - 1] else "time back"
+                where = f"{path}, line {lines[i]}, time"
+                reject(when, where, now=time[i], before=time[i - 1])
             self.gaps += not restarted
             self._append(path, lines, time, values, label, slice(start, i))
             start = i
@@ -106,13 +108,11 @@ class Recorded:
             )
 
 
-def read_trajectories(
-    paths: Sequence, settings: Mapping, columns, factor: float
-) -> Recorded:
+def read_trajectories(paths: Sequence, settings: Mapping, columns) -> Recorded:
     """Trajectories of all files, in their order.
 
     `settings` is the section `import`; `columns` are those of numbers, in the order of
-    the values; `factor` is a unit of time in s.
+    the values.
     """
     clock, labels = settings["time"].get("column"), settings.get("trajectory")
     names = [c.name for c in columns]
@@ -128,16 +128,15 @@ def read_trajectories(
         values = np.stack([c.convert(frame[c.name].to_numpy()) for c in columns], 1)
         time = np.arange(len(values)) / settings["time"].get("rate", 1.0)
         if clock:
-            time = factor * frame[clock].to_numpy()
+            scale = clock_scale(settings["time"], table.heading(clock))
+            time = scale * frame[clock].to_numpy()
         if not len(frame):
             continue
         _check_numbers(table.path, frame, read, time, values)
-        _refuse_size(table.path, names, values)
+        _reject_size(table.path, names, values)
         read.add(table.path, frame, time, values, frame.get(labels or OUTER))
     if not read.done:
-        raise RecordingError(
-            str(table.path), "there is no row", "a table of samples", "Export it again"
-        )
+        reject("no rows", table.path)
     return read
 
 
@@ -148,21 +147,18 @@ def fill_inputs(read: Recorded) -> list[str]:
     samples, :func:`leastaction.recordings.inputs.between`, in place; a sentence for
     each such input comes back, and one for samples of the motion that are missing.
 
-    Raises
-    ------
-    RecordingError
-        If an input is empty for so long that a trajectory would have ended there.
+    RecordingError if one is empty for so long that a trajectory would have ended there.
     """
     texts = _lost(read)
     for place in np.flatnonzero(read.sparse):
         name, known = read.names[place], []
         for t in read.done:
-            own = np.isfinite(t.values[:, place])
-            known.append(own[_moving(t, read)])
-            if own.all():
+            filled = np.isfinite(t.values[:, place])
+            known.append(filled[_moving(t, read)])
+            if filled.all():
                 continue
-            _refuse_empty(t, name, t.time[own], read.gap)
-            when, values = t.time[own], t.values[own, place]
+            _reject_gap(t, name, t.time[filled], read.gap)
+            when, values = t.time[filled], t.values[filled, place]
             signal = between(when, values, is_held(values))
             t.values[:, place] = signal(np.clip(t.time, when[0], when[-1]))
         share = np.concatenate(known).mean()
@@ -173,12 +169,7 @@ def fill_inputs(read: Recorded) -> list[str]:
             )
     parts = [p for t in read.done for p in _between_gaps(t, _moving(t, read), read.gap)]
     if not parts:
-        raise RecordingError(
-            read.done[0].source,
-            "no row has a number in every column of the motion",
-            "coordinates that are recorded at the same times",
-            "Interpolate one of them knowingly, or leave it out",
-        )
+        reject("no common row", read.done[0].source)
     read.gaps += len(parts) - len(read.done)
     read.done = parts
     return texts
@@ -213,28 +204,19 @@ def _moving(t: Trajectory, read: Recorded) -> np.ndarray:
     return ~np.isnan(t.values[:, ~read.sparse]).any(axis=1)
 
 
-def _refuse_empty(t: Trajectory, name: str, when: np.ndarray, gap: float) -> None:
+def _reject_gap(t: Trajectory, name: str, when: np.ndarray, gap: float) -> None:
     """Inputs must not be empty for more than a gap between their samples."""
     steps = np.diff(np.concatenate([t.time[:1], when, t.time[-1:]]))
     usual = np.median(np.diff(when)) if len(when) >= LEAST_ROWS else 0.0
     if steps.max() > gap * usual:
         begin = t.time[0] + steps[: steps.argmax()].sum()
-        raise RecordingError(
-            f"{t.source}, column {name!r}",
-            f"its cells are empty from {begin:g} s to {begin + steps.max():g} s",
-            "an input at least as often as every few of its samples",
-            "Cut that part out, or write zeros where the input is off",
-        )
+        where = f"{t.source}, column {name!r}"
+        reject("gap of input", where, begin=begin, end=begin + steps.max())
 
 
-def _refuse_many(path: str, count: int) -> None:
+def _reject_many(path: str, count: int) -> None:
     if count > MOST_TRAJECTORIES:
-        raise RecordingError(
-            path,
-            f"it has {count} trajectories",
-            f"{MOST_TRAJECTORIES} at most",
-            "Check `import.trajectory` and the clock, or cut the table into recordings",
-        )
+        reject("trajectories", path, count=count, most=MOST_TRAJECTORIES)
 
 
 def _check_numbers(path: str, frame, read: Recorded, time, values) -> None:
@@ -249,42 +231,16 @@ def _check_numbers(path: str, frame, read: Recorded, time, values) -> None:
             row, place = map(int, bad[0])
             name = f"column {names[place]!r}" if names else "the time column"
             infinite = np.isinf(block[row, place])
-            raise RecordingError(
-                f"{path}, line {frame.index[row]}, {name}",
-                f"the cell is {'infinite' if infinite else 'empty or not a number'} "
-                f"({len(bad)} such cells)",
-                "a number in every row",
-                "Delete those rows (a gap splits the trajectory), or interpolate them "
-                "knowingly",
-            )
+            what = "infinite" if infinite else "empty or not a number"
+            where = f"{path}, line {frame.index[row]}, {name}"
+            reject("empty cell", where, what=what, count=len(bad))
 
 
-def _refuse_size(path: str, names: Sequence[str], values: np.ndarray) -> None:
+def _reject_size(path: str, names: Sequence[str], values: np.ndarray) -> None:
     size = np.nanmax(np.abs(values), axis=0, initial=0.0)
     extreme = (size > LARGEST_NUMBER) | (size > 0) & (size < 1 / LARGEST_NUMBER)
     for place in np.flatnonzero(extreme):
-        raise RecordingError(
-            f"{path}, column {names[place]!r}",
-            f"its largest number is {size[place]:.3g} in SI units",
-            f"numbers between {1 / LARGEST_NUMBER:g} and {LARGEST_NUMBER:g}, whose "
-            "sixth powers a computer can hold",
-            "Check the unit, or write the column in another one",
-        )
-
-
-def _refuse_time(path, line: int, now: float, before: float) -> None:
-    if now == before:
-        given = f"the time {now:g} s stands there twice"
-        remedy = "Delete the repeated row, or export the time with more digits"
-    else:
-        given = f"time goes back from {before:g} s to {now:g} s"
-        remedy = (
-            "Sort the rows by time, or name the column that tells trajectories apart "
-            "(`import.trajectory`)"
-        )
-    raise RecordingError(
-        f"{path}, line {line}, time", given, "time that increases", remedy
-    )
+        reject("size", f"{path}, column {names[place]!r}", size=size[place])
 
 
 @dataclass
@@ -315,54 +271,38 @@ def resample(
     long = [t for t in trajectories if len(t.time) >= LEAST_ROWS]
     if not long:
         worst = max(trajectories, key=lambda t: len(t.time))
-        raise RecordingError(
-            worst.source,
-            f"the longest stretch without a gap has {len(worst.time)} rows",
-            f"{LEAST_ROWS} rows and several periods",
-            "Check `import.trajectory` and `import.time.unit`, write a larger "
-            "`import.gap` if the clock has jumps, or record longer",
-        )
+        reject("short", worst.source, count=len(worst.time), least=LEAST_ROWS)
     for t in long:
-        scatter = np.diff(t.time).std() / np.diff(t.time).mean()
+        mean = np.diff(t.time).mean()
+        scatter = np.diff(t.time).std() / mean
         if scatter > LARGEST_SCATTER_OF_STEPS:
-            raise RecordingError(
-                f"{t.source}, time",
-                f"steps of the clock scatter by {100 * scatter:.0f} % around "
-                f"{np.diff(t.time).mean():.3g} s",
-                "a clock that is even within 50 %",
-                "Check `import.time` and `import.trajectory`; a smaller `import.gap` "
-                "splits the recording where the clock stops",
-            )
+            reject("scatter", f"{t.source}, time", percent=100 * scatter, step=mean)
     lines = [_line(t.time) for t in long]
     spans = np.array([line[1] for line in lines])
     step = float(np.median(spans))
     if spans.max() > LARGEST_RATIO_OF_RATES * spans.min():
-        raise RecordingError(
-            long[int(spans.argmax())].source,
-            f"samples are {spans.max():.4g} s apart, elsewhere {spans.min():.4g} s",
-            f"one unit of time, and rates that differ by {LARGEST_RATIO_OF_RATES:g} "
-            "times at most",
-            "Check the unit of the time, or import such recordings one by one",
-        )
+        ends = {"largest": spans.max(), "least": spans.min()}
+        source = long[int(spans.argmax())].source
+        reject("rates", source, **ends, ratio=LARGEST_RATIO_OF_RATES)
     mixed = bool((np.abs(spans / step - 1) > LARGEST_DIFFERENCE_OF_STEPS).any())
     if mixed:
         step = float(spans.max())
-    uneven = [np.diff(t.time) / own - 1 for t, own in zip(long, spans, strict=True)]
+    uneven = [np.diff(t.time) / span - 1 for t, span in zip(long, spans, strict=True)]
     jitter = float(np.sqrt(np.mean(np.concatenate(uneven) ** 2)))
     values, starts, filled, resampled = [], [], 0, False
-    for t, (begin, own, number) in zip(long, lines, strict=True):
-        residual = np.abs(t.time - begin - own * number).max()
+    for t, (begin, span, number) in zip(long, lines, strict=True):
+        residual = np.abs(t.time - begin - span * number).max()
         even = residual <= max(
-            ROUNDING_OF_LAST_DIGIT * _digit(t.time), EVEN_WITHIN * own
+            ROUNDING_OF_LAST_DIGIT * _digit(t.time), EVEN_WITHIN * span
         )
-        same = abs(own / step - 1) * number[-1] < 0.05
-        whole = len(number) == number[-1] + 1
+        same = abs(span / step - 1) * number[-1] < 0.05
+        complete = len(number) == number[-1] + 1
         starts.append(float(t.time[0]))
         filled += int(number[-1] + 1 - len(number))
-        if even and same and whole:
+        if even and same and complete:
             values.append(t.values)
             continue
-        time = number * own if even else t.time - t.time[0]
+        time = number * span if even else t.time - t.time[0]
         count = int(np.floor(time[-1] / step * (1 + 1e-12))) + 1
         values.append(_interpolated(time, t.values, np.arange(count) * step, smooth))
         resampled |= not (even and same)
@@ -392,8 +332,8 @@ def _digit(time: np.ndarray) -> float:
 def _interpolated(time, values, at, smooth) -> np.ndarray:
     from scipy.interpolate import CubicSpline
 
-    found = np.empty((len(at), values.shape[1]))
-    found[:, :smooth] = CubicSpline(time, values[:, :smooth])(at)
+    result = np.empty((len(at), values.shape[1]))
+    result[:, :smooth] = CubicSpline(time, values[:, :smooth])(at)
     for k in range(smooth, values.shape[1]):
-        found[:, k] = between(time, values[:, k], is_held(values[:, k]))(at)
-    return found
+        result[:, k] = between(time, values[:, k], is_held(values[:, k]))(at)
+    return result

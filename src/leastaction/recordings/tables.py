@@ -1,10 +1,11 @@
 """A user's tables as data frames: every row checked before it is believed.
 
 pandas pads a row that is too short and, where columns are chosen, cuts one that is too
-long. So rows are counted and measured on their way into pandas (:class:`CheckedRows`),
-and cells are read as numbers or not at all.
+long. So rows are counted on their way into pandas (:func:`_samples`), and cells are
+read as numbers or not at all. What is refused stands in :mod:`.refusals`.
 """
 
+import array
 import codecs
 import csv
 import itertools
@@ -16,10 +17,10 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -31,98 +32,70 @@ from leastaction.core.files import (
     open_foreign,
 )
 from leastaction.core.units import is_unit
-from leastaction.recordings.columns import time_factor
+from leastaction.recordings.columns import clock_scale
 from leastaction.recordings.error import RecordingError
+from leastaction.recordings.refusals import reject
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 # A longer line has no samples: 3,000 columns of 20 characters fit.
 LONGEST_LINE = 2**16
-CHARACTERS_AT_ONCE = 2**20
-LINES_OF_HEADING = 60
+LINES_OF_HEADING, LINES_AT_ONCE = 60, 2**14
 # Rows that fit into 500 MB with five columns of numbers, and their copy.
 MOST_ROWS = 1 << 22
 # Bytes that a workbook unpacks to: openpyxl holds 60 for each element, of 4 or more.
 LARGEST_WORKBOOK = 2**25
 # Column of a NetCDF file over (trajectory, time).
 OUTER = "trajectory of the file"
-TOO_LONG = (
-    f"1 to {MOST_ROWS}, which fit into memory",
-    "Thin the table, such as to every second row, or cut it into recordings",
-)
 
 
 @contextmanager
 def unchanged(paths: Sequence[str | Path]) -> Iterator[None]:
     """Refuse files that are written, cut or replaced while they are used; not frames.
 
-    Raises
-    ------
-    RecordingError
-        At the end, instead of whatever half a file led to.
+    The RecordingError comes at the end, instead of whatever half a file led to.
     """
-    paths = [path for path in paths if isinstance(path, str | Path)]
-    before = [_state(path) for path in paths]
+    before = {p: _state(p) for p in paths if isinstance(p, str | Path)}
     try:
         yield
     finally:
-        for path, then in zip(paths, before, strict=True):
-            if (now := _state(path)) != then:
-                raise RecordingError(
-                    str(path),
-                    f"it changed while it was read (bytes: first {then[0]}, then "
-                    f"{now[0]})",
-                    "a table that is complete",
-                    "Run again when nothing writes to it any more",
-                ) from None
+        for path, state in before.items():
+            if _state(path) != state:
+                reject("changed", str(path))
 
 
-def _state(path: str | Path) -> tuple:
-    """Size, times and identity of a file; of none, that there is none."""
+def _state(path: str | Path) -> tuple | None:
+    """Size, times and identity of a file; None if there is none."""
     try:
-        found = os.stat(path)
+        now = os.stat(path)
     except FileNotFoundError:
-        return ("no file",)
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+        return None
+    return now.st_size, now.st_mtime_ns, now.st_ctime_ns, now.st_ino
 
 
 @dataclass(frozen=True)
 class Table:
-    """Names of the columns of a table; its rows are read when they are asked for."""
+    """Names of the columns of a table; its rows are read when they are needed."""
 
     path: str  # as messages call it
     columns: Sequence[str]
-    # Of names, types (of pandas) and the most rows: a frame, its index the lines.
-    rows: Callable[[Sequence[str], Mapping, int | None], "DataFrame"]
+    # Of names, those that are texts and the most rows: a frame, its index the lines.
+    rows: Callable[[Sequence[str], Sequence[str], int | None], "DataFrame"]
     decimal: str = "."
 
     def __post_init__(self):
-        twice = [n for n, count in Counter(self.columns).items() if count > 1]
-        if twice:
-            raise RecordingError(
-                self.path,
-                f"the column {twice[0]!r} stands there twice",
-                "different names",
-                "Rename one of them",
-            )
+        ((name, count),) = Counter(self.columns).most_common(1) or [("", 0)]
+        if count > 1:
+            reject("two of a name", self.path, name=name)
 
-    def check_columns(self, wanted: Mapping[str, str]) -> None:
-        """Refuse a column of `wanted` that is missing; its values say what it is for.
-
-        Raises
-        ------
-        RecordingError
-            With the names that the table has.
-        """
-        for column, use in wanted.items():
+    def check_columns(self, uses: Mapping[str, str]) -> None:
+        """RecordingError if a column is missing; values of `uses` are what it is for"""
+        for column, use in uses.items():
             if self.heading(column) not in self.columns:
-                raise RecordingError(
-                    f"{self.path}, column {column!r} ({use})",
-                    unknown("column", column, self.columns),
-                    "a column of the table",
-                    f"Correct {use}",
-                )
+                where = f"{self.path}, column {column!r} ({use})"
+                names = unknown("column", column, self.columns)
+                reject("no column", where, unknown=names, use=use)
 
     def heading(self, name: str) -> str:
         """Name of a column as the table writes it: ``force`` may be ``force [N]``."""
@@ -133,36 +106,25 @@ class Table:
     def read(self, numbers: Sequence[str], texts: Sequence[str] = ()) -> "DataFrame":
         """Columns `numbers` as floating-point numbers, `texts` as text.
 
-        The index holds the line of each row; empty cells are NaN.
-
-        Raises
-        ------
-        RecordingError
-            Naming the line, and the cell that is no number.
+        The index holds the line of each row; empty cells are NaN. RecordingError,
+        naming the line and the cell, if one is no number.
         """
         import pandas as pd
 
         names = {name: self.heading(name) for name in (*numbers, *texts)}
-        kinds = {h: float if n in numbers else str for n, h in names.items()}
-        try:
-            frame = self.rows(list(kinds), kinds, None)
-        except (ValueError, TypeError) as error:
-            if isinstance(error, RecordingError):
-                raise
-            frame = self.rows(list(kinds), dict.fromkeys(kinds, str), None)
-        for name in numbers:
-            if (column := frame[names[name]]).dtype.kind != "f":
-                frame[names[name]] = self._as_numbers(name, column)
-        return pd.DataFrame(
-            {n: frame[h] for n, h in names.items()}
-            | ({OUTER: frame[OUTER]} if OUTER in frame else {})
-        )
+        headings = list(dict.fromkeys(names.values()))
+        frame = self.rows(headings, [names[name] for name in texts], None)
+        if len(frame) > MOST_ROWS:
+            reject("rows", self.path, most=MOST_ROWS)
+        columns = {name: frame[heading] for name, heading in names.items()}
+        columns |= {name: self._as_numbers(name, columns[name]) for name in numbers}
+        return pd.DataFrame(columns | ({OUTER: frame[OUTER]} if OUTER in frame else {}))
 
     def _as_numbers(self, name: str, column: "Series") -> "Series":
-        """Numbers of a column, the first cell that is none named with its line."""
+        """Numbers of a column; the first cell that is none is named with its line."""
         import pandas as pd
 
-        if column.dtype.kind in "iu":
+        if column.dtype.kind in "iuf":
             return column.astype(float)
         cells = column.where(column.isna(), column.astype(str).str.strip())
         if self.decimal == ",":
@@ -170,12 +132,9 @@ class Table:
         read = pd.to_numeric(cells, errors="coerce")
         wrong = np.flatnonzero(read.isna() & cells.notna() & (cells != ""))
         if len(wrong):
-            raise RecordingError(
-                f"{self.path}, line {column.index[wrong[0]]}, column {name!r}",
-                f"{str(column.iloc[wrong[0]])!r} stands there",
-                "a number" + (" with a decimal comma" if self.decimal == "," else ""),
-                "Repair the cell; remarks begin with #",
-            )
+            where = f"{self.path}, line {column.index[wrong[0]]}, column {name!r}"
+            comma = " with a decimal comma" if self.decimal == "," else ""
+            reject("no number", where, cell=str(column.iloc[wrong[0]]), comma=comma)
         return read.astype(float)
 
 
@@ -183,12 +142,8 @@ def open_table(source, settings: Mapping) -> Table:
     """Table of a file (text, workbook, NetCDF, MATLAB, UFF) or of a data frame.
 
     Settings are those of `import`: `format`, `separator`, `columns` (names, if the file
-    has none), `skip_lines`.
-
-    Raises
-    ------
-    RecordingError
-        If it is no file, empty, or has no names of columns.
+    has none), `skip_lines`. RecordingError if it is no file, empty, or has no names of
+    columns.
     """
     if not isinstance(source, str | Path):
         return _frame_table(source, settings)
@@ -196,33 +151,28 @@ def open_table(source, settings: Mapping) -> Table:
     try:
         state = os.stat(path)
     except (OSError, ValueError):
-        raise RecordingError(
-            str(path).replace("\0", "\\0"),
-            "there is no such file",
-            "a table of samples",
-            "Paths are relative to the YAML file that names them",
-        ) from None
-    if not stat.S_ISREG(state.st_mode):
-        kind = "a folder" if path.is_dir() else "no file but a device or a pipe"
-        raise RecordingError(
-            str(path), f"it is {kind}", "a file", "List its files under `files`"
-        )
-    if state.st_size == 0:
-        raise RecordingError(
-            str(path), "the file is empty", "a table of samples", "Export it again"
-        )
-    if not 0 <= settings["skip_lines"] <= MOST_ROWS:
-        given = f"skip_lines: {str(settings['skip_lines'])[:20]}"
-        raise RecordingError(str(path), given, f"0 to {MOST_ROWS}", "Count them again")
-    if len(settings.get("separator") or ",") != 1:
-        given = f"separator: {settings['separator'][:20]!r}"
-        raise RecordingError(str(path), given, "one character", "Leave it out")
+        reject("missing", str(path).replace("\0", "\\0"))
+    for when, holds in {
+        "folder": stat.S_ISDIR(state.st_mode),
+        "device": not stat.S_ISREG(state.st_mode),
+        "empty": state.st_size == 0,
+    }.items():
+        if holds:
+            reject(when, str(path))
+    for key, fits, expected in (
+        ("skip_lines", lambda n: 0 <= n <= MOST_ROWS, f"0 to {MOST_ROWS}"),
+        ("separator", lambda text: len(text or ",") == 1, "one character"),
+    ):
+        if not fits(value := settings.get(key)):
+            reject("setting", str(path), key=key, value=value, expected=expected)
     kind = settings["format"]
     if kind == "netcdf" or (kind == "auto" and path.suffix in (".nc", ".nc4", ".h5")):
-        return _netcdf_table(path)
+        with _in_one_sentence():
+            return Table(str(path), columns_of_foreign(path), partial(_netcdf, path))
     if kind == "auto" and path.suffix in FOREIGN:
         return _foreign_table(path, settings)
-    return _text_table(path, settings)
+    form = _form(path, settings)
+    return Table(str(path), form.names, partial(_text, path, form), form.decimal)
 
 
 def _foreign_table(path: Path, settings: Mapping) -> Table:
@@ -240,9 +190,8 @@ def _foreign_table(path: Path, settings: Mapping) -> Table:
         if any(kind.kind == "c" for kind in frame.dtypes):
             raise ValueError("it holds complex numbers")
     except Exception as error:
-        raise RecordingError(
-            str(path), f"it is not read ({str(error)[:200]})", expected, remedy
-        ) from None
+        text = str(error)[:200]
+        reject("unreadable", str(path), error=text, expected=expected, remedy=remedy)
     return _frame_table(frame, settings, str(path))
 
 
@@ -261,7 +210,7 @@ def _workbook(path: Path, settings: Mapping) -> "DataFrame":
         _bounded(sum(part.file_size for part in file.infolist()), LARGEST_WORKBOOK)
     page = load_workbook(path, read_only=True, data_only=True).worksheets[0]
     page.reset_dimensions()  # what the page says of its size may cut it
-    # A page may name a cell of any row: openpyxl fills the gap.
+    # A page may name a cell of any row: openpyxl, as pandas, fills the gap.
     every = enumerate(page.iter_rows(values_only=True), start=1)
     lines = itertools.islice(every, settings["skip_lines"], None)
     lines = ((k, row) for k, row in lines if k > MAX_ROW or set(row) - {None})
@@ -280,20 +229,17 @@ def _matlab(path: Path, settings: Mapping) -> dict[str, np.ndarray]:
     from scipy.io import loadmat
 
     _bounded(_unpacked(path))
-    found = {}
+    columns = {}
     for name, value in loadmat(path, mat_dtype=False).items():
         kind = getattr(value, "dtype", np.dtype(object)).kind
         if name.startswith("__") or kind not in "iufbc" or value.ndim != 2:
             continue
-        if min(value.shape) == 1:
-            value = value.reshape(-1, 1)
-        elif value.shape[0] < value.shape[1]:
-            value = value.T
+        value = value.T if value.shape[0] < value.shape[1] else value
         several = value.shape[1] > 1
-        for i, column in enumerate(value.T):
-            found[f"{name}{i + 1}" if several else name] = column
-    longest = max((len(x) for x in found.values()), default=0)
-    return {n: x for n, x in found.items() if len(x) == longest > 1}
+        for i, column in enumerate(value.T, 1):
+            columns[f"{name}{i}" if several else name] = column
+    longest = max(map(len, columns.values()), default=0)
+    return {n: x for n, x in columns.items() if len(x) == longest > 1}
 
 
 def _unpacked(path: Path) -> int:
@@ -315,18 +261,18 @@ def _universal(path: Path, settings: Mapping) -> dict[str, np.ndarray]:
     import pyuff
 
     _bounded(path.stat().st_size)
-    found = {}
+    series = {}
     for part in np.atleast_1d(pyuff.UFF(str(path)).read_sets()):
         if part["type"] != 58 or part["func_type"] != 1:
             continue
         name = str(part.get("id1") or "").strip()
         place = f"{part['rsp_node']}:{part['rsp_dir']}"
-        name = place if name in ("", "NONE", *found) else name
-        time = found.setdefault("time", np.asarray(part["x"]))
+        name = place if name in ("", "NONE", *series) else name
+        time = series.setdefault("time", np.asarray(part["x"]))
         if not np.array_equal(time, part["x"]):
             raise ValueError(f"the series {name!r} has another clock than the first")
-        found[name] = part["data"]
-    return found
+        series[name] = part["data"]
+    return series
 
 
 WORKBOOK = (
@@ -341,10 +287,9 @@ UNIVERSAL = (
 )
 MATLAB = (_matlab, "real arrays of equal length", "Save it with the option -v7")
 # Reader, what it expects and what to do if it fails, by the ends of names.
-FOREIGN = {".mat": MATLAB, ".uff": UNIVERSAL, ".unv": UNIVERSAL} | {
-    ".xlsx": WORKBOOK,
-    ".xlsm": WORKBOOK,
-}
+FOREIGN = {".mat": MATLAB, ".uff": UNIVERSAL, ".unv": UNIVERSAL} | dict.fromkeys(
+    (".xlsx", ".xlsm"), WORKBOOK
+)
 
 
 def _frame_table(frame, settings: Mapping, path: str = "the table") -> Table:
@@ -354,77 +299,54 @@ def _frame_table(frame, settings: Mapping, path: str = "the table") -> Table:
     """
     index = [n for n in frame.index.names if n not in (None, *frame.columns)]
     frame = frame.reset_index(index) if index else frame
-    names = [str(name) for name in frame.columns]
-    second = 1 / time_factor(settings.get("time", {}).get("unit", "s"))
+    frame = frame.set_axis(range(1, len(frame) + 1)).set_axis(
+        [str(name) for name in frame.columns], axis="columns"
+    )
+    clock = settings.get("time", {})
 
-    def numbers(column):
+    def numbers(column: "Series") -> "Series":
         if column.dtype.kind == "M":
             column = column - column.min()
-        return (
-            second * column.dt.total_seconds() if column.dtype.kind == "m" else column
-        )
+        if column.dtype.kind != "m":
+            return column
+        return column.dt.total_seconds() / clock_scale(clock, column.name)
 
-    def rows(wanted, kinds, most):
-        import pandas as pd
+    def rows(names, texts, most):
+        part = frame[list(names)].iloc[:most].apply(numbers)
+        return part.astype(dict.fromkeys(texts, str))
 
-        if len(frame) > MOST_ROWS:
-            raise RecordingError(path, f"it has {len(frame)} rows", *TOO_LONG)
-        columns = [frame.iloc[:most, names.index(name)] for name in wanted]
-        found = pd.DataFrame(
-            {n: numbers(c).to_numpy() for n, c in zip(wanted, columns, strict=True)}
-        )
-        found.index += 1
-        texts = [n for n, kind in kinds.items() if kind is str]
-        return found.astype(dict.fromkeys(texts, str)) if texts else found
-
-    return Table(path, names, rows)
-
-
-def _netcdf_table(path: Path) -> Table:
-    """Variables over (time,) or (trajectory, time), after :func:`open_foreign`."""
-    with _named(path):
-        return Table(str(path), columns_of_foreign(path), partial(_netcdf_rows, path))
+    return Table(path, list(frame.columns), rows)
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
+def _in_one_sentence() -> Iterator[None]:
+    """What a library was running while it was refused does not matter."""
     try:
         yield
-    except ContractError as error:
+    except (ContractError, RecordingError) as error:
         raise RecordingError(str(error)) from None
 
 
-def _netcdf_rows(path: Path, wanted, kinds, most) -> "DataFrame":
-    import pandas as pd
-
-    with _named(path), open_foreign(path, wanted) as dataset:
-        shapes = {name: dataset[name].dims for name in wanted}
+def _netcdf(path: Path, names, texts, most) -> "DataFrame":
+    """Variables over (time,) or (trajectory, time), after :func:`open_foreign`."""
+    with _in_one_sentence(), open_foreign(path, names) as dataset:
+        shapes = {name: dataset[name].dims for name in names}
         widest = max(shapes.values(), key=len)
         for name, dims in shapes.items():
             if not set(dims) <= set(widest) or len(widest) > 2:
-                raise RecordingError(
-                    f"{path}, variable {name!r}",
-                    f"it has the dimensions {dims}, others {widest}",
-                    "(time,) or (trajectory, time)",
-                    "Write variables of equal dimensions",
-                )
-        shape = tuple(dataset.sizes[d] for d in widest)
-        count = int(np.prod(shape))
-        if not 0 < count <= MOST_ROWS:
-            raise RecordingError(str(path), f"it has {count} rows", *TOO_LONG)
-        arrays = {n: dataset[n].transpose(*shapes[n]).load() for n in wanted}
-    numbers = np.indices(shape)
-    columns = {
-        name: array.values[tuple(numbers[widest.index(d)].ravel() for d in array.dims)]
-        for name, array in arrays.items()
-    }
-    if len(shape) == 2:
-        columns[OUTER] = numbers[0].ravel().astype(str)
-    return pd.DataFrame(columns, index=numbers[-1].ravel() + 1).iloc[:most]
+                where = f"{path}, variable {name!r}"
+                reject("dimensions", where, dims=dims, others=widest)
+        if not all(dataset.sizes[dim] for dim in widest):
+            reject("no rows", str(path))
+        frame = dataset[list(names)].to_dataframe(dim_order=list(widest))
+        places = np.indices([dataset.sizes[dim] for dim in widest])
+    frame = frame.reset_index()[list(names)].set_axis(places[-1].ravel() + 1)
+    if len(widest) == 2:
+        frame[OUTER] = places[0].ravel().astype(str)
+    return frame.iloc[:most]
 
 
-@dataclass(frozen=True)
-class _Form:
+class _Form(NamedTuple):
     """How a text is written."""
 
     encoding: str
@@ -434,185 +356,137 @@ class _Form:
     names: Sequence[str]
 
 
-def _text_table(path: Path, settings: Mapping) -> Table:
-    form = _form(path, settings)
-    return Table(str(path), form.names, partial(_rows, path, form), form.decimal)
-
-
-def _rows(path: Path, form: _Form, wanted, kinds, most) -> "DataFrame":
-    import pandas as pd
-
-    with path.open(encoding=form.encoding, errors="replace") as file:
-        for _ in range(form.first):
-            file.readline(LONGEST_LINE)
-        checked = CheckedRows(
-            str(path), file, form.separator, len(form.names), form.first + 1
-        )
-        # pandas would unpack a text whose name ends in .gz.
-        try:
-            frame = pd.read_csv(
-                checked,
-                sep=form.separator or r"\s+",
-                names=form.names,
-                header=None,
-                usecols=list(wanted),
-                dtype=dict(kinds),
-                decimal=form.decimal,
-                index_col=False,
-                skipinitialspace=True,
-                skip_blank_lines=False,
-                nrows=most,
-                low_memory=False,
-            )
-        finally:
-            if checked.problem:
-                raise checked.problem
-    frame.index = np.concatenate(checked.lines)[: len(frame)]
-    return frame
-
-
 @dataclass
-class CheckedRows:
-    """Rows of a text as pandas reads a file, each with as many cells as names.
+class _Lines:
+    """Lines of a generator as pandas reads a file."""
 
-    Comments and blank lines are left out; `lines` holds where the others stand.
-    """
+    lines: Iterator[str]
 
-    path: str
-    file: object  # at its first row
-    separator: str | None
-    width: int  # names of columns
-    line: int  # of the first row
-    lines: list[np.ndarray] = field(default_factory=lambda: [np.zeros(0, dtype=int)])
-    problem: RecordingError | None = None  # what ended the reading
-    _rest: str = ""
-    _count: int = 0
-
-    def __iter__(self):
-        return iter(self.read, "")
+    def __iter__(self) -> Iterator[str]:
+        return self.lines
 
     def read(self, size: int = -1) -> str:
-        """Rows of about a million characters; empty at the end, and at a `problem`."""
-        try:
-            return "" if self.problem else self._read()
-        except RecordingError as problem:
-            self.problem = problem
-            return ""
+        return "".join(itertools.islice(self.lines, LINES_AT_ONCE))
 
-    def _read(self) -> str:
-        while True:
-            text = self.file.read(CHARACTERS_AT_ONCE)
-            if not text and not self._rest:
-                return ""
-            *rows, self._rest = f"{self._rest}{text}".split("\n")
-            if not text and self._rest:
-                rows, self._rest = [*rows, self._rest], ""
-            if max(map(len, [*rows, self._rest])) > LONGEST_LINE:
-                self._refuse(
-                    self.line + len(rows),
-                    f"it has more than {LONGEST_LINE} characters",
-                    "a row of samples in each line",
-                )
-            if found := self._checked(rows):
-                return "\n".join([*found, ""])
 
-    def _checked(self, rows: list[str]) -> list[str]:
-        """Rows that hold samples; as they are if each is as wide as the heading."""
-        text = "\n".join(rows)
-        numbers = np.arange(self.line, self.line + len(rows))
-        self.line += len(rows)
-        plain = not set('"#\0') & set(text) and all(rows)
-        if not plain or {self._cells(row) for row in rows} != {self.width}:
-            kept = [self._row(n, row) for n, row in zip(numbers, rows, strict=True)]
-            numbers = numbers[[row is not None for row in kept]]
-            rows = [row for row in kept if row is not None]
-        self.lines.append(numbers)
-        self._count += len(rows)
-        if max(self._count, self.line / 2) > MOST_ROWS:
-            raise RecordingError(self.path, f"it has over {MOST_ROWS} rows", *TOO_LONG)
-        return rows
+def _text(path: Path, form: _Form, names, texts, most) -> "DataFrame":
+    import pandas as pd
 
-    def _cells(self, row: str) -> int:
-        if self.separator is None:
-            return len(row.split())
-        return row.count(self.separator) + 1
+    numbers = array.array("q")
+    opened = path.open(encoding=form.encoding, errors="replace")
+    with opened as file, _in_one_sentence():
+        # Not the path: pandas would unpack a text whose name ends in .gz.
+        frame = pd.read_csv(
+            _Lines(_samples(str(path), file, form, numbers)),
+            sep=form.separator or r"\s+",
+            names=form.names,
+            header=None,
+            usecols=list(names),
+            dtype=dict.fromkeys(texts, str),
+            decimal=form.decimal,
+            index_col=False,
+            skipinitialspace=True,
+            skip_blank_lines=False,
+            nrows=most,
+            low_memory=False,
+        )
+    return frame.set_axis(np.array(numbers[: len(frame)], dtype=int))
 
-    def _row(self, number: int, row: str) -> str | None:
-        """A row without comment; None of a line that is nothing else."""
-        quoted = '"' in row
-        if "#" in row and not quoted:
-            row = row.partition("#")[0].rstrip()
-        if not row.strip():
-            return None
-        if "\0" in row:
-            self._refuse(number, "it holds a NUL character", "text")
-        cells = self._cells(row)
+
+def _samples(path: str, file, form: _Form, numbers: array.array) -> Iterator[str]:
+    """Rows of a text, each with as many cells as names; their lines into `numbers`.
+
+    Comments and blank lines are left out.
+    """
+    sep, width = form.separator, len(form.names)
+    lines = iter(partial(file.readline, LONGEST_LINE), "")
+    for number, line in enumerate(lines, 1):
+        if number <= form.first:
+            continue
+        quoted = '"' in line
+        if "#" in line and not quoted:
+            line = line.partition("#")[0] + "\n"
+        if line.isspace():
+            continue
         if quoted:
-            options = {"delimiter": self.separator or " ", "skipinitialspace": True}
-            try:
-                cells = len(next(csv.reader([row.strip()], strict=True, **options)))
-            except csv.Error:
-                self._refuse(number, "a quotation mark is not closed", "pairs of them")
-        if cells != self.width:
-            self._refuse(
-                number, f"it has {cells} cells", f"{self.width}, as many as names"
-            )
-        return row
+            count = _count_quoted(line, sep)
+        else:
+            count = len(line.split()) if sep is None else line.count(sep) + 1
+        for when, holds in (
+            ("long line", len(line) >= LONGEST_LINE),
+            ("nul", "\0" in line),
+            ("quote", count is None),
+            ("cells", count != width),
+        ):
+            if holds:
+                values = {"most": LONGEST_LINE, "count": count, "width": width}
+                reject(when, f"{path}, line {number}", **values)
+        numbers.append(number)
+        if max(len(numbers), number / 2) > MOST_ROWS:
+            reject("rows", path, most=MOST_ROWS)
+        yield line
 
-    def _refuse(self, line: int, given: str, expected: str) -> None:
-        remedy = "Repair it; with decimal commas the separator must be another one"
-        raise RecordingError(f"{self.path}, line {line}", given, expected, remedy)
+
+def _count_quoted(line: str, separator: str | None) -> int | None:
+    """Cells of a line with quotation marks; None if one is not closed."""
+    options = {"delimiter": separator or " ", "skipinitialspace": True}
+    try:
+        return len(next(csv.reader([line.strip()], strict=True, **options)))
+    except csv.Error:
+        return None
 
 
 def _form(path: Path, settings: Mapping) -> _Form:
     """Encoding, separator, decimal sign and names from the first lines of a text."""
     encoding, skipped = _encoding(path), settings["skip_lines"]
     with path.open(encoding=encoding, errors="replace") as file:
-        every = iter(lambda: file.readline(LONGEST_LINE), "")
+        every = iter(partial(file.readline, LONGEST_LINE), "")
         lines = list(itertools.islice(every, skipped, skipped + LINES_OF_HEADING))
     if max(map(len, lines), default=0) == LONGEST_LINE:
-        raise RecordingError(
-            str(path),
-            f"a line has more than {LONGEST_LINE} characters",
-            "a table of samples, one row in each line",
-            "Export it again, with line ends",
-        )
-    comments = sum(1 for _ in itertools.takewhile(_is_comment, lines))
-    body = [(k, line) for k, line in enumerate(lines) if k >= comments]
-    body = [(k, line.rstrip("\n")) for k, line in body if not _is_comment(line)]
-    separator = settings["separator"] or _separator([line for _, line in body])
-    cells = [_split(line, separator) for _, line in body]
-    place, units = (None, []) if settings["columns"] else _heading(cells, separator)
-    if settings["columns"]:
-        names, first = settings["columns"], comments
-    elif place is None and comments and cells and _all_numbers(cells[0]):
-        text = lines[comments - 1].strip().lstrip("# ")
-        names, first = _names(text, separator, len(cells[0])), comments
+        reject("long line", str(path), most=LONGEST_LINE)
+    body = {k: line.rstrip("\n") for k, line in enumerate(lines) if _is_sample(line)}
+    separator = settings["separator"] or _separator(list(body.values()))
+    cells = {k: _split(line, separator) for k, line in body.items()}
+    if not cells:
+        reject("no rows", str(path))
+    names, first = settings["columns"], min(cells)
+    if not names:
+        names, first = _heading(path, lines, cells, separator)
+    if not any(k >= first for k in cells):
+        reject("no rows", str(path))
+    rows = (cell for k, row in cells.items() if k >= first for cell in row)
+    decimal = "," if any("," in c and _is_number(c) for c in rows) else "."
+    return _Form(encoding, separator, decimal, first + skipped, names)
+
+
+def _heading(path, lines, cells, separator) -> tuple[list[str], int]:
+    """Names of the columns, with units, and the line below them.
+
+    They are the last text above the numbers, or, if there is none, the last comment; a
+    row of units may stand below.
+    """
+    width = Counter(map(len, cells.values())).most_common(1)[0][0]
+    numeric = [k for k, row in cells.items() if any(map(_is_number, row))]
+    first = next((k for k in numeric if len(cells[k]) == width), min(cells))
+    texts = [k for k in cells if k < first and k not in numeric]
+    if not texts and not all(map(_is_number, cells[first])):
+        texts = [first]  # some names are numbers, or no row has one
+    places = texts or [k for k in range(first) if lines[k].startswith("#")]
+    if not places:
+        reject("no names", f"{path}, the line above its rows")
+    units = [""] * width
+    if len(texts) > 1 and _are_units(cells[texts[-1]], width):
+        units = [cell.strip("[]() ") for cell in cells[texts[-1]]]
+        names = lines[texts[-2]]
     else:
-        place = place or 0
-        width = len(cells[place + 1]) if len(cells) > place + 1 else 0
-        text = body[place][1] if body else ""
-        names = _with_units(_names(text, separator, width), units)
-        first = (body[place][0] if body else 0) + 1
-        if units:
-            first = body[place + 1][0] + 1
-    if len(lines) <= first:
-        raise RecordingError(
-            str(path),
-            "there is no row below the names of the columns",
-            "a table of samples",
-            "Export it again",
-        )
-    if not settings["columns"] and _all_numbers(names):
-        raise RecordingError(
-            f"{path}, line {first + skipped}",
-            "the first line holds numbers",
-            "names of the columns",
-            "Add a line of names, or list them under `columns`",
-        )
-    rows = [row for (k, _), row in zip(body, cells, strict=True) if k >= first]
-    commas = any("," in cell and _is_number(cell) for row in rows for cell in row)
-    return _Form(encoding, separator, "," if commas else ".", first + skipped, names)
+        names = lines[places[-1]]
+    names = _names(names.lstrip("# ").rstrip("\n"), separator, width)
+    if len(names) == width:
+        names = [
+            f"{n} [{u}]" if _wants(n, u) else n
+            for n, u in zip(names, units, strict=True)
+        ]
+    return names, places[-1] + 1
 
 
 def _encoding(path: Path) -> str:
@@ -622,13 +496,7 @@ def _encoding(path: Path) -> str:
     if begin.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if b"\0" in begin:
-        raise RecordingError(
-            str(path),
-            "the file is not text",
-            "CSV, a whitespace table or NetCDF",
-            "Export it as CSV: in a spreadsheet File, Save as, CSV; or set "
-            "`format: netcdf`",
-        )
+        reject("not text", str(path))
     try:
         codecs.getincrementaldecoder("utf-8-sig")().decode(begin)
     except UnicodeDecodeError:
@@ -636,38 +504,14 @@ def _encoding(path: Path) -> str:
     return "utf-8-sig"
 
 
-def _heading(cells, separator) -> tuple[int | None, list[str]]:
-    """Place of the names among the first lines, below titles, and a row of units.
-
-    Names are as many as the cells of most lines, none is a number, and a row with a
-    number follows; between both there may be units.
-    """
-    widths = Counter(map(len, cells))
-    width = widths.most_common(1)[0][0] if widths else 0
-    for place, names in enumerate(cells[:-1]):
-        if any(map(_is_number, names)) or (width != len(names) and separator):
-            continue
-        below = cells[place + 1 : place + 3]
-        if len(below[0]) == width and any(map(_is_number, below[0])):
-            return place, []
-        is_units = len(names) == width == len(below[0]) and _are_units(below[0])
-        if is_units and len(below) == 2 and any(map(_is_number, below[1])):
-            return place, below[0]
-    return None, []
+def _are_units(cells: Sequence[str], width: int) -> bool:
+    bare = {cell.strip("[]() ") for cell in cells} - {"", "-"}
+    return len(cells) == width and bool(bare) and all(map(is_unit, bare))
 
 
-def _are_units(cells: Sequence[str]) -> bool:
-    bare = [cell.strip("[]() ") for cell in cells]
-    given = [cell for cell in bare if cell not in ("", "-")]
-    return bool(given) and all(map(is_unit, given))
-
-
-def _with_units(names: Sequence[str], units: Sequence[str]) -> list[str]:
-    bare = [unit.strip("[]() ") for unit in units] or [""] * len(names)
-    return [
-        name if unit in ("", "-") or name.endswith(("]", ")")) else f"{name} [{unit}]"
-        for name, unit in zip(names, bare, strict=True)
-    ]
+def _wants(name: str, unit: str) -> bool:
+    """Whether a unit below a name is to be added to it."""
+    return unit not in ("", "-") and not name.endswith(("]", ")"))
 
 
 def _names(line: str, separator: str | None, width: int) -> list[str]:
@@ -686,8 +530,8 @@ def _split(line: str, separator: str | None) -> list[str]:
     return [c.strip() for c in next(csv.reader([line.strip()], delimiter=separator))]
 
 
-def _is_comment(line: str) -> bool:
-    return line.startswith("#") or not line.strip()
+def _is_sample(line: str) -> bool:
+    return not (line.startswith("#") or line.isspace())
 
 
 def _separator(lines: Sequence[str]) -> str | None:
@@ -704,7 +548,3 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _all_numbers(cells: Sequence[str]) -> bool:
-    return bool(cells) and all(map(_is_number, cells))

@@ -27,9 +27,9 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core import families
-from leastaction.figures.readable import DIGITS
 from leastaction_papers.scorecard import verdict
 from leastaction_papers.scorecard.panel import Panel
+from leastaction_papers.scorecard.readable import DIGITS
 from leastaction_papers.scorecard.recovery import is_replica
 from leastaction_papers.scorecard.scores import Truth
 

@@ -10,9 +10,10 @@ import pandas as pd
 
 from leastaction.core.model import rounded
 from leastaction.core.units import registry
-from leastaction.figures.readable import number_text, percent_text
+from leastaction.figures.readable import percent_text
 from leastaction.recordings.law import NONE, Law, table_of_terms
 from leastaction.recordings.remarks import force_errors
+from leastaction_papers.scorecard.readable import number_text
 from leastaction_papers.scorecard.tables import markdown
 
 TITLE = "Laws of real machines"

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from leastaction.figures.readable import number_text, typeset
+from leastaction_papers.scorecard.readable import number_text, typeset
 from leastaction_papers.scorecard.readings import OURS, RECIPE
 from leastaction_papers.scorecard.recovery import MAIN
 from leastaction_papers.scorecard.scorecard import LIMITS, kinds, verdict_counts

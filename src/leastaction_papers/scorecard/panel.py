@@ -20,7 +20,7 @@ from leastaction.core.units import (
     units_with_rates,
 )
 from leastaction.figures import panel as figures
-from leastaction.figures.readable import leading_minus, unit_label
+from leastaction_papers.scorecard.readable import leading_minus, unit_label
 from leastaction_papers.scorecard.recovery import BASELINE as BASELINE
 from leastaction_papers.scorecard.recovery import MAIN as MAIN
 from leastaction_papers.scorecard.recovery import recovery

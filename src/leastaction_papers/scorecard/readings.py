@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from leastaction.figures.readable import number_text
+from leastaction_papers.scorecard.readable import number_text
 from leastaction_papers.scorecard.recovery import BASELINE, MAIN, is_replica
 from leastaction_papers.scorecard.verdict import (
     FACT,

@@ -52,7 +52,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from leastaction.figures.readable import number_text
+from leastaction_papers.scorecard.readable import number_text
 
 MEETS, MISSES, PAPER_ERRS = "meets", "misses", "paper-errs"
 INACCURATE, NOT_REPRODUCED = "inaccurate", "not-reproduced"

@@ -17,9 +17,9 @@ import xarray as xr
 from leastaction.core.expressions import symbol
 from leastaction.core.system import System
 from leastaction.figures import readable
-from leastaction.figures.readable import number_text
 from leastaction.snapshots.discrete_lagrangian import RULES
 from leastaction_papers.scorecard.panel import Panel
+from leastaction_papers.scorecard.readable import number_text
 from leastaction_papers.scorecard.tables import Table
 from leastaction_papers.shadow_integration.examples import GENERAL, printed_formulas
 from leastaction_papers.shadow_integration.formulas import general_coefficient

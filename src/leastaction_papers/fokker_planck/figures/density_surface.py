@@ -9,11 +9,15 @@ from mpl_toolkits.mplot3d import Axes3D
 
 from leastaction.core.families import declared_units
 from leastaction.core.units import unit
-from leastaction.figures.readable import plain_scientific, scientific, unit_label
 from leastaction.figures.style import (
     StyledFigure,
 )
 from leastaction_papers.scorecard.panel import MAIN, Panel
+from leastaction_papers.scorecard.readable import (
+    plain_scientific,
+    scientific,
+    unit_label,
+)
 
 # Estimators in the order of every legend.
 ORDER = ("published", "split_sample", "recommended")

@@ -9,15 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from leastaction.figures.style import (
-    grid_of,
-    key,
-    legend_on_top,
-    note,
-    plain_numbers,
-    range_bar,
-    small,
-)
+from leastaction.figures.style import grid_of, key, legend_on_top, note, small
 from leastaction_papers.fokker_planck.figures.density_surface import (
     ORDER,
     samples_text,
@@ -30,6 +22,7 @@ from leastaction_papers.fokker_planck.stationary_parameters import (
     true_coefficients,
     true_level,
 )
+from leastaction_papers.scorecard.axes import plain_numbers, range_bar
 from leastaction_papers.scorecard.looks import look, marked
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel
 

@@ -16,18 +16,13 @@ from leastaction.core.expressions import parse
 from leastaction.core.families import declared_units
 from leastaction.core.units import dimension_of
 from leastaction.core.units import unit as unit_of
-from leastaction.figures.readable import listed, plain_scientific, unit_label
-from leastaction.figures.style import (
-    grid_of,
-    key,
-    legend_on_top,
-    note,
-    small,
-    time_axis,
-)
+from leastaction.figures.readable import listed
+from leastaction.figures.style import grid_of, key, legend_on_top, note, small
 from leastaction_papers.port_hamiltonian.figures.learning_curves import component
+from leastaction_papers.scorecard.axes import time_axis
 from leastaction_papers.scorecard.looks import SIZE
 from leastaction_papers.scorecard.panel import BASELINE, Panel, panel_title
+from leastaction_papers.scorecard.readable import plain_scientific, unit_label
 
 # Training samples from all times, or from early ones alone.
 ALL, EARLY = "all", "early"

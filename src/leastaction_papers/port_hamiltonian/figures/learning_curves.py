@@ -11,11 +11,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
 
-from leastaction.figures.readable import listed, plain_scientific
-from leastaction.figures.style import double_logarithmic, grid_of, key, legend_on_top
+from leastaction.figures.readable import listed
+from leastaction.figures.style import grid_of, key, legend_on_top
 from leastaction_papers.port_hamiltonian.scores import curves
+from leastaction_papers.scorecard.axes import double_logarithmic
 from leastaction_papers.scorecard.looks import COMPONENTS, MARKERS, SIZE, colored, look
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, panel_title
+from leastaction_papers.scorecard.readable import plain_scientific
 
 SAMPLES = "Training samples"
 # Errors from the exact efforts; and from the derivative data of the test samples, which

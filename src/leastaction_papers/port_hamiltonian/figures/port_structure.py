@@ -9,13 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leastaction.core.expressions import parse, symbol
-from leastaction.figures.readable import number_text, plain_scientific
 from leastaction.figures.style import (
     grid_of,
     note,
 )
 from leastaction_papers.scorecard.looks import COMPONENTS, MARKERS
 from leastaction_papers.scorecard.panel import MAIN, Panel, panel_title
+from leastaction_papers.scorecard.readable import number_text, plain_scientific
 
 MATRICES = {"J": "structure", "R": "dissipation", "B": "port", "H": "coefficient"}
 # Share of the distance of two levels that the marks of one take.

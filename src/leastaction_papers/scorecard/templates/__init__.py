@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from leastaction.figures.readable import number_text, typeset
+from leastaction_papers.scorecard.readable import number_text, typeset
 from leastaction_papers.scorecard.verdict import ERRATA
 
 if TYPE_CHECKING:

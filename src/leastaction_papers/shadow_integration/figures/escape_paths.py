@@ -12,9 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from leastaction.figures.readable import listed, plain_scientific, scientific
+from leastaction.figures.readable import listed
 from leastaction.figures.style import DASHED, grid_of, key, legend_on_top, small
 from leastaction_papers.scorecard.panel import MAIN, Panel
+from leastaction_papers.scorecard.readable import plain_scientific, scientific
 from leastaction_papers.scorecard.recovery import is_replica
 from leastaction_papers.scorecard.verdict import reproduces
 from leastaction_papers.shadow_integration.figures._shared import (

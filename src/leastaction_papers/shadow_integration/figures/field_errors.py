@@ -7,16 +7,11 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leastaction.figures.readable import number_text
-from leastaction.figures.style import (
-    grid_of,
-    key,
-    legend_on_top,
-    small,
-    time_axis,
-)
+from leastaction.figures.style import grid_of, key, legend_on_top, small
+from leastaction_papers.scorecard.axes import time_axis
 from leastaction_papers.scorecard.looks import look
 from leastaction_papers.scorecard.panel import MAIN, Panel, panel_title
+from leastaction_papers.scorecard.readable import number_text
 from leastaction_papers.shadow_integration.scores import (
     errors_at,
 )

@@ -10,9 +10,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leastaction.figures.readable import listed, plain_scientific, scientific
+from leastaction.figures.readable import listed
 from leastaction.figures.style import grid_of, key, legend_on_top, small
 from leastaction_papers.scorecard.panel import Panel
+from leastaction_papers.scorecard.readable import plain_scientific, scientific
 from leastaction_papers.shadow_integration.figures._shared import (
     hamiltonian_label,
     look_of,

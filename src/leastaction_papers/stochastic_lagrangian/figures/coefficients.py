@@ -9,21 +9,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from leastaction.figures.readable import extremes
 from leastaction.figures.style import (
     MILLIMETRES_PER_INCH,
     POINTS_PER_INCH,
     RANGE,
     StyledFigure,
-    fill_lines,
     key,
     legend_on_top,
     note,
     small,
 )
 from leastaction_papers.scorecard import scores
+from leastaction_papers.scorecard.axes import fill_lines
 from leastaction_papers.scorecard.looks import look, marked
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, panel_title
+from leastaction_papers.scorecard.readable import extremes
 
 # Heights in mm: of one term, of titles, ticks and gaps, of the legend.
 ROW_HEIGHT = 3.6

@@ -8,18 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from leastaction.figures.readable import divergence, extremes, unit_label
-from leastaction.figures.style import (
-    DASHED,
-    grid_of,
-    key,
-    legend_on_top,
-    note,
-    small,
-    time_axis,
-)
+from leastaction.figures.style import DASHED, grid_of, key, legend_on_top, note, small
+from leastaction_papers.scorecard.axes import time_axis
 from leastaction_papers.scorecard.looks import look
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, panel_title
+from leastaction_papers.scorecard.readable import divergence, extremes, unit_label
 
 MEAN = r"$\mathrm{E}[H]$"
 RANGE_COLOR = "0.88"

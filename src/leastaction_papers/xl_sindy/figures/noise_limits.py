@@ -8,7 +8,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leastaction.figures.readable import listed, plain_scientific
+from leastaction.figures.readable import listed
 from leastaction.figures.style import StyledFigure, grid_of, key, legend_on_top, small
 from leastaction_papers.scorecard.looks import SMOOTHED, look
 from leastaction_papers.scorecard.panel import (
@@ -18,6 +18,7 @@ from leastaction_papers.scorecard.panel import (
     joined,
     panel_title,
 )
+from leastaction_papers.scorecard.readable import plain_scientific
 from leastaction_papers.scorecard.recovery import (
     NoiseLimit,
     largest_noise,

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leastaction.core.settings import CHANNELS
-from leastaction.figures.readable import listed, plain_scientific
+from leastaction.figures.readable import listed
 from leastaction.figures.style import (
     AT_X,
     DASHED,
@@ -20,6 +20,7 @@ from leastaction.figures.style import (
     small,
 )
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, panel_title
+from leastaction_papers.scorecard.readable import plain_scientific
 from leastaction_papers.scorecard.recovery import shown_case
 from leastaction_papers.scorecard.study import level_text
 from leastaction_papers.xl_sindy.figures.noise_limits import look_of

@@ -10,9 +10,10 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure, SubFigure
 
-from leastaction.figures.readable import divergence, extremes, mean_path_errors
-from leastaction.figures.style import StyledFigure, small, time_axis
+from leastaction.figures.style import StyledFigure, small
+from leastaction_papers.scorecard.axes import time_axis
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, panel_title
+from leastaction_papers.scorecard.readable import divergence, extremes, mean_path_errors
 
 # In mm.
 HEIGHT_OF_ROW, HEIGHT_OF_REST = 54.0, 6.0
