@@ -56,13 +56,15 @@ def experiments(
     model
         One replicate of contract ``model``.
     covariance
-        Of its coefficients in the order of ``law.c``; zero rows of those given.
+        Of its terms, which are those of ``law.c`` that are not zero (the rest are
+        corrections of its runs); zero rows of those given.
     place
-        Coefficient whose standard error is to shrink by the factor `r`.
+        Term whose standard error is to shrink by the factor `r`.
     """
-    active = np.flatnonzero(np.diag(covariance))
-    known = np.linalg.inv(covariance[np.ix_(active, active)])
-    k = int(np.flatnonzero(active == place)[0])
+    free = np.flatnonzero(np.diag(covariance))
+    known = np.linalg.inv(covariance[np.ix_(free, free)])
+    k = int(np.flatnonzero(free == place)[0])
+    active = np.flatnonzero(law.c)[free]
     middle = np.median(law.q, axis=0)
     size = np.abs(law.q - middle).max(axis=0)
     most = LONGEST * law.dt * len(law.q)
@@ -116,13 +118,13 @@ def _along(law: CompiledLaw, trial: Trial, active, model):
     first, length = np.array([0]), np.array([rows])
     how = law.dt, rows, STEPS, force(STEPS), first, length
     with np.errstate(all="ignore"):
-        path = law.equations.rollout(trial.start[None], law.c, *how)[0]
+        path = law.equations.rollout(trial.start[None], law.of_run, *how)[0]
     q = np.ascontiguousarray(path[:, : law.q.shape[1]])
     if not np.isfinite(path).all():
         return np.full_like(q, np.inf), None, None
     about = [slice(0, rows)], law.dt, STEPS, force
     motion = MeasuredMotion(law.equations, q, *about)
-    linear, _ = motion.linearised(path, law.c, active)
+    linear, _ = motion.linearised(path, law.of_run, active)
     innovations = augmented_filter(linear, law.process_noise, law.noise)
     parts = innovations.moment[:, 1:, 1:]
     time = rows * law.dt * np.arange(1, len(parts) + 1) / len(parts)
