@@ -102,19 +102,6 @@ def test_variants_override_the_base_and_nothing_else(harmonic):
     assert zero["system"] == base["system"]
 
 
-def test_only_the_estimators_that_are_named_exist(harmonic):
-    harmonic["estimators"] = {"recommended": {}}
-    found = completed(harmonic, "x")
-    assert set(found["estimators"]) == {"recommended"}
-
-
-def test_a_setting_alone_keeps_the_usual_method(harmonic):
-    harmonic["estimators"] = {"recommended": {"identify": {"max_terms": 2}}}
-    recipe = completed(harmonic, "x")["estimators"]["recommended"]
-    assert recipe["identify"]["method"] == "moment_gmm"
-    assert recipe["identify"]["max_terms"] == 2
-
-
 @pytest.mark.parametrize("name", ["../evil", "two-words", "simulate", "", "7"])
 def test_a_name_that_would_not_do_for_a_folder_is_refused(name):
     with pytest.raises(ConfigError, match="cannot name a"):

@@ -84,7 +84,7 @@ def test_damping_and_noise_in_balance_are_known_by_their_ratio():
         (lambda y: y * [1, 1e-3], "change 100. times as fast as its velocities say"),
         (lambda y: y[..., ::-1], "is not the change of its position"),
         (lambda y: y[:160], "correlation times of its energy"),
-        (lambda y: y * [1, 0], "the velocity of x does not change"),
+        (lambda y: y * [1, 0], "velocities x does not change"),
     ],
 )
 def test_a_wrong_record_is_refused(spoilt, first):

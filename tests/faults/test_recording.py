@@ -89,7 +89,12 @@ def test_replaced_while_its_observations_are_written(disturbed, table):
     assert not (disturbed.folder / OBSERVATIONS).exists()
 
 
-@pytest.mark.parametrize("change", [cut, replaced, Path.unlink])
+def appended(path):
+    with path.open("a") as file:
+        file.write("4,99.0,0.1\n")
+
+
+@pytest.mark.parametrize("change", [appended, cut, replaced, Path.unlink])
 def test_changed_while_it_is_read(tmp_path, change):
     """Whatever half a file led to is not what is said."""
     path = write(tmp_path, rows())

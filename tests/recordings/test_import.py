@@ -79,6 +79,7 @@ def test_every_table_gives_the_same(plain, tmp_path):
         {"files": "square.nc", "trajectory": None},
         {"trajectory": None},
         {"time": {"rate": 100.0}},
+        {"coordinates": {"theta": "radians"}},
     ):
         found = imported(rig(**changes), tmp_path)
         np.testing.assert_allclose(

@@ -4,9 +4,7 @@ Every row is refused in one sentence, in words of a YAML and in those of the she
 first ones are those that new users made.
 """
 
-import os
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +17,6 @@ from leastaction.core.settings import ConfigError
 from leastaction.recordings.command_line import in_shell_words
 from leastaction.recordings.configuration import read_recordings, recording_from_config
 from leastaction.recordings.error import RecordingError
-from leastaction.recordings.tables import Table
 
 HEADER = "run,t,theta"
 GOOD = rows()
@@ -114,6 +111,8 @@ unsorted | ^0,3.0000 => 0,0.0001 | |
     increases. Sort
 decimal commas | (\d)\.(\d+)$ => \1,\2 | |
     it has 4 cells; expected 3, as many as names. Repair it; with decimal commas
+one column | (?s).* => angle [deg]\n1\n2 | trajectory: null, coordinates: {angle: deg} |
+    unknown column 't'. Known: angle [deg]
 titles above | ^run => DAQ 7\nof today\nruns | |
     unknown column 'run'; did you mean 'runs'
 units below | ^(.*theta)$ => \1\n-,s,rad | coordinates: {phi: rad} |
@@ -296,21 +295,6 @@ def test_a_mistake_in_the_shell_ends_before_a_law_is_sought(
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("rig.xlsx", b"PK\x03\x04\x00\x00rest", ["not a zip file", "Save as, CSV"]),
-        ("rig.nc", b"not netcdf at all", ["not readable NetCDF"]),
-    ],
-)
-def test_broken_file(name, content, words, tmp_path):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises((RecordingError, ConfigError)) as refusal:
-        imported(rig(files=name), tmp_path)
-    for word in words:
-        assert word in str(refusal.value), str(refusal.value)
-
-
-@pytest.mark.parametrize(
     ("name", "words"),
     [
         ("loop.csv", "there is no file"),
@@ -357,45 +341,9 @@ def test_a_quote_above_the_rows_does_not_swallow_them(above, tmp_path):
     np.testing.assert_array_equal(quoted["q"], plain["q"])
 
 
-def test_a_folder_is_no_file(tmp_path):
-    (tmp_path / "rig.csv").mkdir()
-    with pytest.raises(ConfigError, match="it is a folder"):
-        imported(rig(), tmp_path)
-
-
 def test_variables_of_unlike_dimensions(tmp_path):
     xr.Dataset({"t": ("a", np.arange(9.0)), "theta": ("b", np.arange(9.0))}).to_netcdf(
         tmp_path / "rig.nc"
     )
     with pytest.raises(RecordingError, match="dimensions"):
         imported(rig(files="rig.nc", trajectory=None), tmp_path)
-
-
-def appended(path):
-    with open(path, "a") as file:
-        file.write("4,99.0,0.1\n")
-
-
-def cut(path):
-    path.write_text(path.read_text()[: path.stat().st_size // 2])
-
-
-def replaced(path):
-    content, state = path.read_bytes(), path.stat()
-    path.unlink()
-    path.write_bytes(content.replace(b".9", b".8"))
-    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
-
-
-@pytest.mark.parametrize("change", [appended, cut, replaced, Path.unlink])
-def test_a_table_that_changes_while_it_is_read(tmp_path, monkeypatch, change):
-    path = write(tmp_path, GOOD)
-    read = Table.read
-
-    def interrupted(self, *columns):
-        change(path)
-        return read(self, *columns)
-
-    monkeypatch.setattr(Table, "read", interrupted)
-    with pytest.raises(RecordingError, match="it changed while it was read"):
-        imported(rig(), tmp_path)

@@ -7,7 +7,7 @@ import xarray as xr
 from test_figures import stays_on_the_page, svg, words
 
 from leastaction.figures.style import draw, finding, grid_of
-from leastaction_papers.scorecard.axes import log_numbers
+from leastaction_papers.scorecard.looks import log_numbers
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel
 from leastaction_papers.scorecard.scores import errors_over_std
 from leastaction_papers.scorecard.study import percent_errors

@@ -7,6 +7,7 @@ from scipy.linalg import expm
 from leastaction.core.multi_index import factors
 from leastaction.core.symmetries import Symmetry
 from leastaction.snapshots.bases import WeightSpace
+from leastaction.snapshots.invariant_features import adapted
 from leastaction.snapshots.turned_features import turned_features
 from leastaction.snapshots.variational_integrator import VariationalIntegrator
 
@@ -80,3 +81,13 @@ def test_only_one_rotation_of_one_plane_turns():
     one = rotation(2, [0, 0])
     for some in ([shift], [squeeze], [one, shift], []):
         assert turned_features(basis, some, states) is None
+
+
+def test_a_screw_motion_has_no_features_here():
+    """Those of its rotation alone would deny it, whatever the pitch."""
+    given = WeightSpace(3, 1.3, np.eye(6), np.zeros(6))
+    states, along = RNG.uniform(-1, 1, (9, 6)), AXES[:, 2]
+    for pitch, none in ((0.0, False), (0.75, True), (1.0, True)):
+        screw = Symmetry(pitch * along, ABOUT_AXIS, 0.0, 1.0, True)
+        assert (turned_features(given, [screw], states) is None) == none
+        assert not none or adapted(given, [screw]) is None

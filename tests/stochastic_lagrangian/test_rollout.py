@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from stages import validate
-from support import OSCILLATOR_LIBRARY, example, model_of, observe, oscillator, system
+from support import OSCILLATOR_LIBRARY, model_of, observe, oscillator, system
 
 from leastaction.core.contracts import problems
 from leastaction_papers.stochastic_lagrangian.comparison import comparison
@@ -226,8 +226,3 @@ def test_the_sign_of_the_root_is_a_matter_of_convention(observations, truth, cal
         assert found[name].item() < 1e-9
     unknown = calculus == "stratonovich" and "xdot" in truth
     assert np.isnan(found["hamiltonian_growth"]).all() == unknown
-
-
-def test_lengths_of_the_examples_are_longer_than_the_training():
-    for name in ("harmonic", "duffing", "pendulum"):
-        assert example(name)["validate"]["lengths"] > 1

@@ -1,9 +1,14 @@
 """A user's YAML, wherever it lives, is the default target; a refusal leaves nothing."""
 
+import re
+from pathlib import Path
+
 import pytest
 import yaml
-from project import Project, snakemake
+from project import ROOT, Project, snakemake
 from recorded import rig, rows, write
+
+from leastaction.core.own_data import kinds
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +53,7 @@ def test_a_broken_cell_stops_with_one_message_and_no_result(copied, lab):
     write(lab, table)
     text = run(copied, lab, "--cores", "1")
     assert "line 302, column 'theta': 'overload' stands there" in text
+    assert "(100%) done" in text, text
     assert "Traceback" not in text
     assert not (copied.folder / "results/recordings/arm/observations.nc").exists()
 
@@ -66,3 +72,44 @@ def test_machines_whose_data_are_absent_are_named(copied, monkeypatch):
     page = (copied.folder / "docs/machines.md").read_text()
     assert page.count("The data were not there") == page.count("\n## ") >= 4
     assert "emps/emps_train.csv" in page
+
+
+# Rows of the tables of `leastaction demo` that are enough here.
+ENOUGH = {"density": 20_000, "ports": 1003, "field": 131, "snapshots": 201}
+
+
+@pytest.fixture(scope="module")
+def own_tables(copied, tmp_path_factory) -> Path:
+    """Folder of the laws of the YAMLs of docs/other_tables.md, by kind."""
+    lab = tmp_path_factory.mktemp("lab")
+    page = (ROOT / "docs/other_tables.md").read_text()
+    recordings = {}
+    for kind, rows_of_kind in ENOUGH.items():
+        table = kinds()[kind].demo().splitlines(keepends=True)[:rows_of_kind]
+        (lab / f"{kind}.csv").write_text("".join(table))
+        text = re.search(
+            rf"```yaml\n(recordings:\n  \w+:\n    kind: {kind}.*?)```", page, re.S
+        )
+        (recordings[kind],) = yaml.safe_load(text[1])["recordings"].values()
+    (lab / "my-rig.yaml").write_text(yaml.safe_dump({"recordings": recordings}))
+    laws = [f"results/recordings/{kind}/law.md" for kind in recordings]
+    text = run(copied, lab, "--cores", "2", *laws)
+    assert "(100%) done" in text, text
+    assert "Traceback" not in text, text
+    return copied.folder / "results/recordings"
+
+
+@pytest.mark.parametrize(
+    "kind, term",
+    [
+        ("density", "-x**4/4"),
+        ("ports", "J_12"),
+        ("field", "c^2"),
+        ("snapshots", "frequency 1"),
+    ],
+)
+def test_a_table_of_another_kind_goes_to_its_law(own_tables, kind, term):
+    """From the YAML of the page, through import, identify, predict, the law."""
+    text = (own_tables / kind / "law.md").read_text()
+    assert text.startswith(f"# {kind}") and "**No law found" not in text
+    assert f"`{term}`" in text and "held out for the prediction: " in text

@@ -7,7 +7,8 @@ name (:class:`Kind`). The stage `import` reads, converts and evens out the colum
 was held back, and :meth:`Kind.findings` says what is to be believed.
 """
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import ClassVar
@@ -17,6 +18,15 @@ import xarray as xr
 
 from leastaction.core import families
 from leastaction.core.contracts import SWEEP
+from leastaction.core.estimate import NORMAL_QUANTILE as NORMAL
+
+# Gauss–Newton steps to the start of a free run, and their differences over its size.
+STEPS, DIFFERENCE = 4, 1e-4
+# Half of a square is another thing beyond this: of what a run misses, it is no noise;
+# of what moves, it is not predicted.
+HALF_OF_SQUARE = 2**0.5
+# Noise over the motion that is round-off; error of a run that does not stay finite.
+ROUND_OFF, LOST = 1e-9, 1e100
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,18 @@ class Samples:
             },
             labels=tuple(self.labels[i] for i in trajectories),
         )
+
+    def refuse_still(self) -> None:
+        """Raise a ValueError that names a column without any change."""
+        for section, arrays in self.series.items():
+            still = np.ptp(np.concatenate(arrays), axis=0) == 0
+            # Nodes of a field are one column: its ends may be at rest.
+            alike = len(self.names[section]) > len(self.settings.get(section, still))
+            if still.all() if alike else still.any():
+                raise ValueError(
+                    f"{section} {self.names[section][int(still.argmax())]} does not "
+                    "change; name another column"
+                )
 
     @property
     def lengths(self) -> list[int]:
@@ -111,10 +133,10 @@ class Findings:
     undecided: Sequence[str] = ()
     predicted: Sequence[str] = ()  # of what was held back
     notes: Sequence[str] = ()
-    interval_factor: float = 1.96
+    interval_factor: float = NORMAL
 
 
-class Kind:
+class Kind(ABC):
     """How a family takes a user's table."""
 
     name: ClassVar[str]
@@ -127,13 +149,13 @@ class Kind:
     example: ClassVar[str]
     about: ClassVar[str]
 
+    @abstractmethod
     def demo(self) -> str:
         """A table to try with, as CSV."""
-        raise NotImplementedError
 
+    @abstractmethod
     def data(self, settings: Mapping) -> str:
         """Kind of data whose recommended recipe is used; `settings` is `import`."""
-        raise NotImplementedError
 
     def prepared(self, given: Mapping) -> Mapping:
         """What a YAML says, with what methods of the recipe need to be complete."""
@@ -146,14 +168,15 @@ class Kind:
         """
         return []
 
+    @abstractmethod
     def observations(self, samples: Samples) -> xr.Dataset:
         """What the recipe reads; ValueError if these samples cannot be used."""
-        raise NotImplementedError
 
     def held_out(self, samples: Samples, like: xr.Dataset) -> xr.Dataset:
         """What is held out, of the same contract as the observations `like`."""
         return self.observations(samples)
 
+    @abstractmethod
     def predict(
         self,
         held_out: xr.Dataset,
@@ -163,18 +186,133 @@ class Kind:
         library: Mapping,
     ) -> Prediction:
         """What a model says of data that it has not seen."""
-        raise NotImplementedError
 
+    @abstractmethod
     def findings(
         self, model: xr.Dataset, observations: xr.Dataset, rollout: xr.Dataset
     ):
         """:class:`Findings` of a model; `rollout` is its :class:`Prediction`."""
-        raise NotImplementedError
 
 
 def one_case(model: xr.Dataset) -> xr.Dataset:
     """A model without the dimensions of a sweep over noise, which tables have not."""
     return model.isel({name: 0 for name in SWEEP if name in model.dims})
+
+
+def free_run(
+    run: Callable, measured: np.ndarray, start: np.ndarray, noise, begin: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Free run from the start that fits the begin of `measured` best.
+
+    ``run(starts, count)`` are runs (run, count, channel) of starts (run, parameter).
+    The start of least squares, by the Gauss–Newton method from `start`, is that of the
+    first `begin` of the samples `measured` (time, channel), whose errors have the
+    standard deviations `noise` (channel,).
+
+    Returns
+    -------
+    path, spread
+        The run, and its standard deviation that is due to the noise of the begin, both
+        (time, channel).
+    """
+    size = np.sqrt((measured**2).mean(axis=0))
+    noise = np.maximum(noise, ROUND_OFF * size.max())
+    by = DIFFERENCE * np.sqrt(np.mean(size**2)) * np.eye(len(start))
+
+    def slopes(start: np.ndarray, path: np.ndarray) -> np.ndarray:
+        """Derivatives (parameter, time, channel) of a run by its start."""
+        moved = run(start + by, len(path))
+        return (moved - path) / by.max() / noise
+
+    best = run(start[None], begin)[0]
+    for _ in range(STEPS):
+        slope, left = slopes(start, best), (measured[:begin] - best) / noise
+        if not (np.isfinite(slope).all() and np.isfinite(left).all()):
+            break
+        rows = slope.reshape(len(start), -1).T
+        trial = start + np.linalg.lstsq(rows, left.ravel(), rcond=1e-10)[0]
+        attempt = run(trial[None], begin)[0]
+        if not (((attempt - measured[:begin]) / noise) ** 2).sum() < (left**2).sum():
+            break
+        start, best = trial, attempt
+    path = run(start[None], len(measured))[0]
+    slope = np.nan_to_num(slopes(start, path), nan=0.0, posinf=0.0, neginf=0.0)
+    rows = slope[:, :begin].reshape(len(start), -1)
+    moved = np.linalg.pinv(rows @ rows.T)
+    square = np.einsum("atc,ab,btc->tc", slope, moved, slope)
+    return path, noise * np.sqrt(np.maximum(square, 0.0))
+
+
+def missed(names, units, runs: Prediction, noise, expected, begin: int) -> dict:
+    """What runs miss of what was held out, by channel, as :func:`judged` reads it.
+
+    Rms values behind the first `begin` samples: of the error, of the motion about its
+    mean, and of what is `expected` of the error, arrays (time, channel) of each run;
+    `noise` is that of the sensors. Channels of one name follow each other.
+    """
+    parts = [
+        np.concatenate([one[begin:] for one in some])
+        for some in (runs.estimate, runs.measured, expected)
+    ]
+    path, measured, expected = (a.reshape(len(a), len(names), -1) for a in parts)
+    centred = measured - measured.mean(axis=(0, 2), keepdims=True)
+    with np.errstate(all="ignore"):
+        rms = [
+            np.sqrt((a**2).mean(axis=(0, 2)))
+            for a in (path - measured, centred, expected)
+        ]
+    columns = [np.where(np.isfinite(a), a, LOST).tolist() for a in rms]
+    columns.append(np.broadcast_to(noise, len(names)).tolist())
+    keys = "name", "unit", "error", "size", "expected", "noise"
+    rows = zip(names, units, *columns, strict=True)
+    return {
+        "channels": [dict(zip(keys, row, strict=True)) for row in rows],
+        "begin": begin,
+    }
+
+
+def judged(misses: Mapping) -> tuple[list[str], list[str]]:
+    """Why what :func:`missed` says of held-out runs denies a law; reservations."""
+    refusals, reservations = [], []
+    for one in misses["channels"]:
+        rest = np.sqrt(max(one["error"] ** 2 - one["noise"] ** 2, 0.0))
+        what = f"rollouts of what was held out miss {one['name']}"
+        if one["error"] >= LOST:
+            refusals.append("rollouts of what was held out do not stay finite")
+        elif HALF_OF_SQUARE * rest > one["size"]:
+            share = 100 * one["error"] / one["size"]
+            refusals.append(f"{what} by {share:.2g} % of its motion")
+        elif one["error"] > HALF_OF_SQUARE * one["expected"]:
+            reservations.append(
+                f"{what} by {one['error'] / one['expected']:.2g} times what its "
+                f"interval expects (χ² over its degrees of freedom "
+                f"{(one['error'] / one['expected']) ** 2:.3g})"
+            )
+    return list(dict.fromkeys(refusals)), reservations
+
+
+def predicted(misses: Mapping) -> list[str]:
+    """Errors of held-out runs, as a table in Markdown."""
+    begin = (
+        f", begun by their first {misses['begin']} samples" if misses["begin"] else ""
+    )
+    lines = [
+        f"Rollouts of what was held out{begin}:",
+        "| channel | rms error | of its motion | over its noise | χ²/dof |",
+        "|---|---|---|---|---|",
+    ]
+    for one in misses["channels"]:
+        error, unit = one["error"], "" if one["unit"] == "1" else f" {one['unit']}"
+        cells = ["lost", "", "", ""]
+        if error < LOST:
+            cells = [
+                f"{error:.3g}{unit}",
+                f"{100 * error / one['size']:.2g} %",
+                f"{error / one['noise']:.3g}" if one["noise"] else "",
+                f"{(error / one['expected']) ** 2:.3g}",
+            ]
+        lines.append(f"| {one['name']} | {' | '.join(cells)} |")
+    return lines
 
 
 @cache

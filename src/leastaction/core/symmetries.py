@@ -22,7 +22,9 @@ with λ the eigenvalues of their covariance it is nearly g χ² with k degrees o
 quantile of that at `PROBABILITY`, the bound. It is *found* if the bound is below the
 `resolution`, else *undecided*: L is symmetric to within the bound. The bound is that of
 L itself, which the motion need not determine; where L can be learned with the symmetry
-and without, the odds of the two decide instead.
+and without, their odds can deny it, and it is found if any quadratic potential that the
+data leave to L with the symmetry violates it by less than the resolution. Per period
+2π/ω the momentum p·ξ changes by at most 2πν of its rms.
 
 The discrete counterpart, L_d(q₀, q₁) of the midpoint rule, has exactly the affine
 symmetries of L, since the rule commutes with affine maps; there
@@ -64,7 +66,8 @@ class Symmetry:
     violation, bound
         ν, and what it would be allowed without the symmetry being denied.
     decided
-        Whether the bound is below the resolution asked for.
+        Whether the bound is below the resolution asked for; where L was learned with
+        the symmetry, whether violation and bound together are.
     log_odds
         Logarithm of the evidence of L with this symmetry over that of L without, which
         then decides; NaN if these were not compared.
@@ -83,8 +86,13 @@ class Symmetry:
         compared = not np.isnan(self.log_odds)
         if self.log_odds < -DECISIVE if compared else self.violation >= self.bound:
             return "not found"
-        sure = self.log_odds > DECISIVE if compared else self.decided
-        return "found" if sure else "undecided"
+        likely = self.log_odds > DECISIVE or not compared
+        return "found" if likely and self.decided else "undecided"
+
+    @property
+    def change(self) -> float:
+        """Largest change of p·ξ over its rms in a period 2π/ω that is compatible."""
+        return 2 * np.pi * (self.violation + self.bound)
 
     @property
     def kind(self) -> str:
@@ -115,9 +123,10 @@ class Symmetry:
         numbers = f"violation {self.violation:.1g} where {self.bound:.1g} is allowed"
         if not np.isnan(self.log_odds):
             numbers += f", log odds {self.log_odds:.3g}"
+        change = f"changes by at most {100 * self.change:.2g} % of its rms per period"
         return {
-            "found": f"conserved: {quantity}, {numbers}",
-            "undecided": f"undecided: {quantity}, symmetric to {self.bound:.1g}",
+            "found": f"conserved: {quantity}, {change}, {numbers}",
+            "undecided": f"undecided: {quantity}, {change}",
             "not found": f"no affine symmetry: the nearest has a {numbers}",
         }[self.verdict]
 
@@ -292,6 +301,11 @@ class Invariance:
         theta = self._scaled(symmetry.offset, symmetry.matrix)
         violation, bound = self._numbers(theta)
         return replace(symmetry, violation=violation, bound=bound)
+
+    def along(self, symmetry: Symmetry) -> np.ndarray:
+        """P X L of each direction of the posterior, (sample, direction)."""
+        theta = self._scaled(symmetry.offset, symmetry.matrix)
+        return np.einsum("sad,a->sd", self._spread, theta)
 
     def _nearest_within(self, some: np.ndarray) -> np.ndarray:
         """Generators θ that are sums of columns, the least violation first."""

@@ -6,11 +6,22 @@ fitted to them; outputs are those of the run, y = Bᵀ∇H.
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
-from leastaction.core.own_data import Findings, Kind, Prediction, Samples
+from leastaction.core.own_data import (
+    NORMAL,
+    Findings,
+    Kind,
+    Prediction,
+    Samples,
+    free_run,
+    judged,
+    missed,
+    predicted,
+)
 from leastaction.core.units import registry
 from leastaction.ports.coefficient_fit import noise_std
 from leastaction.ports.contracts import CONTRACTS
@@ -19,11 +30,6 @@ from leastaction.ports.model import StructureModel
 
 # Samples of a motion: twice the window of a test function.
 LEAST_SAMPLES = 120
-# Gauss–Newton steps to the initial state of a free run, and their differences over rms.
-STEPS, DIFFERENCE = 3, 1e-4
-# Misfit of a free run over the noise, beyond which more than half of its square is no
-# noise. It counts where it is more than the interval of the most certain entry.
-LARGEST_MISFIT = 2**0.5
 # What is known, by the assumptions of a gauge dimension.
 OPEN_IF = {
     "unknown": "states and inputs alone",
@@ -126,16 +132,9 @@ class Ports(Kind):
         return problems
 
     def observations(self, samples: Samples) -> xr.Dataset:
-        """Contract ``port_motions``; ValueError if a state does not change."""
+        """Contract ``port_motions``; ValueError of short motions."""
         found = samples.stacked(LEAST_SAMPLES)
         names = samples.names
-        for section, values in found.items():
-            still = np.ptp(values, axis=(0, 1)) == 0
-            if still.any():
-                raise ValueError(
-                    f"{section} {names[section][int(still.argmax())]} does not change; "
-                    "name another column"
-                )
         ports = names["inputs"]
         x, u = found["states"], found["inputs"]
         if "outputs" in found:
@@ -169,42 +168,37 @@ class Ports(Kind):
     def predict(self, held_out, model, observations, recipe, library) -> Prediction:
         """Free runs of states and outputs; infinite where a run is lost."""
         found = StructureModel(model.isel(replicate=[0]))
-        measured = held_out["x"].values[0]
-        u = held_out["u"].values[0]
-        step = float(held_out.attrs["time_step"])
-        noise = noise_std(measured)
-        path = _fitted_runs(found, measured, u, step)
-        channels, runs = [measured], [path]
+        measured, u = (held_out[name].values[0] for name in ("x", "u"))
         names = [str(name) for name in held_out["state"].values]
         units = list(np.atleast_1d(held_out.attrs["units_of_states"]))
-        outputs = np.atleast_1d(held_out.attrs.get("units_of_outputs", []))
-        if outputs.size and not found.refusal:
-            y = held_out["y"].values[0]
-            flat = path.reshape(-1, path.shape[2])
-            with np.errstate(all="ignore"):
-                own = found.dae.efforts(flat) @ found.port
-            channels.append(y)
-            runs.append(own.reshape(y.shape))
-            noise = np.append(noise, noise_std(y))
+        outputs = list(np.atleast_1d(held_out.attrs.get("units_of_outputs", [])))
+        with_outputs = bool(outputs) and not found.refusal
+        if with_outputs:
+            measured = np.concatenate([measured, held_out["y"].values[0]], axis=2)
             names += [f"output_{name}" for name in held_out["port"].values]
-            units += list(outputs)
-        measured, path = (np.concatenate(a, axis=2) for a in (channels, runs))
-        with np.errstate(all="ignore"):
-            errors = np.sqrt(((path - measured) ** 2).mean(axis=(0, 1)))
-        return Prediction(
+            units += outputs
+        noise, n = noise_std(measured), len(found.states)
+        step, runs = float(held_out.attrs["time_step"]), []
+        for one, pushed in zip(measured, u, strict=True):
+            run = _runs(found, pushed, step, with_outputs)
+            runs.append(free_run(run, one, one[0, :n], noise, len(one)))
+        # Its entries have errors of their own, at least those of the most certain one.
+        rows = [] if found.refusal else list(_terms(found))
+        certain = min(
+            (std / abs(value) for *_, value, std, _ in rows if std), default=0
+        )
+        law = certain * measured.std(axis=(0, 1))
+        expected = [np.sqrt(noise**2 + law**2 + s**2) for _, s in runs]
+        made = Prediction(
             names,
             units,
             list(measured),
-            list(path),
-            [np.broadcast_to(2 * noise, one.shape) for one in measured],
-            [f"motion {i + 1}" for i in range(len(path))],
-            {
-                "errors": np.where(np.isfinite(errors), errors, 1e300).tolist(),
-                "noise": noise.tolist(),
-                "sizes": measured.std(axis=(0, 1)).tolist(),
-                "names": names,
-            },
+            [path for path, _ in runs],
+            [NORMAL * one for one in expected],
+            [f"motion {i + 1}" for i in range(len(runs))],
         )
+        told = missed(names, units, made, noise, expected, 0)
+        return replace(made, numbers=told)
 
     def findings(self, model, observations, rollout) -> Findings:
         """Entries of J, R, B and H; nothing of a form that does not fit."""
@@ -213,12 +207,10 @@ class Ports(Kind):
         open_directions = [n for n, x in known.items() if np.isfinite(x) and x > 0]
         is_open = bool(found.refusal) and any(np.isfinite(x) for x in known.values())
         terms = [] if found.refusal else list(_terms(found))
-        reservations = [found.refusal] if is_open else []
-        if not found.refusal:
-            reservations += _misfits(terms, told)
+        refusals, reservations = ([], [found.refusal]) if is_open else judged(told)
         return Findings(
             terms=terms,
-            refusals=[found.refusal] if found.refusal and not is_open else [],
+            refusals=[found.refusal] if found.refusal and not is_open else refusals,
             reservations=reservations,
             about=str(found),
             scale="The equation is dx/dt = (J - R) ∇H(x) + B u, y = Bᵀ∇H(x).",
@@ -227,7 +219,7 @@ class Ports(Kind):
                 "open"
                 for name in open_directions
             ],
-            predicted=_predicted(told),
+            predicted=predicted(told),
         )
 
 
@@ -250,78 +242,31 @@ def _terms(found: StructureModel):
         yield term, "H", float(weights[k]), float(errors[k]), ""
 
 
-def _misfits(terms, told: Mapping) -> list[str]:
-    """Channels whose free runs miss more than noise and intervals explain."""
-    certain = min(1.96 * std / abs(value) for _, _, value, std, _ in terms if std > 0)
-    texts = []
-    columns = (told[key] for key in ("names", "errors", "noise", "sizes"))
-    for name, error, noise, size in zip(*columns, strict=True):
-        rest = np.sqrt(max(error**2 - noise**2, 0.0))
-        if error > LARGEST_MISFIT * noise and rest > certain * size:
-            texts.append(
-                f"free runs of what was held out miss {name} by {error / noise:.2g} "
-                "times its noise"
-            )
-    return texts
+def _runs(found: StructureModel, u: np.ndarray, step: float, outputs: bool):
+    """Runs (run, time, channel) of a motion under its inputs u (time, port), of starts.
 
-
-def _predicted(told: Mapping) -> list[str]:
-    """Errors of free runs, as a table in Markdown."""
-    lines = [
-        "Free runs of the held-out motions under their recorded inputs:",
-        "| channel | rms error | of its standard deviation | over its noise |",
-        "|---|---|---|---|",
-    ]
-    columns = (told[key] for key in ("names", "errors", "noise", "sizes"))
-    for name, error, noise, size in zip(*columns, strict=True):
-        if error < 1e300:
-            cells = f"{error:.3g} | {100 * error / size:.2g} % | {error / noise:.3g}"
-        else:
-            cells = "lost | | "
-        lines.append(f"| {name} | {cells} |")
-    return lines
-
-
-def _fitted_runs(found: StructureModel, measured, u, step: float) -> np.ndarray:
-    """Free runs (run, time, state) from the initial states that fit best."""
+    The channels are the states, and with `outputs` y = Bᵀ∇H.
+    """
     from scipy.interpolate import make_interp_spline  # slow to import
 
-    times, n = measured.shape[1:]
-    half = make_interp_spline(np.arange(times), u, k=5, axis=1)(
-        np.arange(2 * times - 1) / 2
-    )
+    times = len(u)
+    half = make_interp_spline(np.arange(times), u, k=5)(np.arange(2 * times - 1) / 2)
 
-    def run(start: np.ndarray) -> np.ndarray:
-        path = np.empty_like(measured)
-        path[:, 0] = start
+    def run(starts: np.ndarray, count: int) -> np.ndarray:
+        path = np.empty((len(starts), count, starts.shape[1]))
+        path[:, 0] = starts
         with np.errstate(all="ignore"):
-            for k in range(times - 1):
-                pushed = (half[:, 2 * k + i] for i in range(3))
+            for k in range(count - 1):
+                pushed = (half[2 * k + i][None] for i in range(3))
                 path[:, k + 1] = runge_kutta_step(
                     found.rates, path[:, k], step, *pushed
                 )
-        return path
+            if not outputs:
+                return path
+            own = found.dae.efforts(path.reshape(-1, path.shape[2])) @ found.port
+        return np.concatenate([path, own.reshape(len(starts), count, -1)], axis=2)
 
-    start, best = measured[:, 0], run(measured[:, 0])
-    scale = measured.std(axis=(0, 1))
-    for _ in range(STEPS):
-        slopes = [
-            (run(start + DIFFERENCE * scale * e) - best) / DIFFERENCE for e in np.eye(n)
-        ]
-        slopes = np.stack(slopes, axis=-1) / scale[:, None]
-        left = (measured - best) / scale
-        if not (np.isfinite(slopes).all() and np.isfinite(left).all()):
-            return best
-        moves = [
-            np.linalg.lstsq(a.reshape(-1, n), b.ravel(), rcond=None)[0]
-            for a, b in zip(slopes, left, strict=True)
-        ]
-        tried = start + scale * np.array(moves)
-        path = run(tried)
-        if not ((path - measured) ** 2).sum() < ((best - measured) ** 2).sum():
-            break
-        start, best = tried, path
-    return best
+    return run
 
 
 KINDS = {"ports": Ports()}

@@ -184,11 +184,7 @@ def columns_of(
 
     Those of sensors are the channel `reading`, by what they measure. Of another `kind`
     than a motion, columns by section of `import` and name.
-
-    Raises
-    ------
-    ValueError
-        If a unit or a name is wrong.
+    ValueError if a unit or a name is wrong.
     """
     if kind is not None:
         sections = [key for key in (*kind.sections, *kind.keys) if settings.get(key)]
@@ -295,9 +291,9 @@ def _reject_unlike(sensor: Column, weights, coordinates: Mapping[str, Column]) -
     ]
     if len(known) != np.count_nonzero(weights):
         return
-    for wanted in known:
-        if not has_dimension(sensor.unit, wanted):
-            other = f"{registry()(wanted).units:~C}"
+    for unit in known:
+        if not has_dimension(sensor.unit, unit):
+            other = f"{registry()(unit).units:~C}"
             reject("unit of a sensor", sensor.use, unit=sensor.unit, other=other)
 
 
@@ -413,10 +409,10 @@ def uses_of(columns: Iterable[Column], settings: Mapping) -> dict[str, str]:
 
 def _reject_shared(channels: Mapping[str, Mapping[str, Column]]) -> None:
     """The column of a coordinate has no other use."""
-    taken: dict[str, str] = {}
+    uses: dict[str, str] = {}
     for channel, columns in channels.items():
         for one in columns.values():
-            if one.name in taken:
-                reject("shared", one.use, name=one.name, other=taken[one.name])
+            if one.name in uses:
+                reject("shared", one.use, name=one.name, other=uses[one.name])
             if channel == "q" and one.expression is None:
-                taken[one.name] = one.use
+                uses[one.name] = one.use

@@ -395,10 +395,7 @@ def read_recordings(
     `folders` are those of their YAML files, the one where Python runs if not named;
     `made` as for :func:`recording_from_config`.
 
-    Raises
-    ------
-    ConfigError
-        Listing the problems of all recordings.
+    ConfigError with the problems of all recordings.
     """
     recordings, errors = {}, []
     for name, written in config["recordings"].items():
@@ -438,25 +435,11 @@ def recording_from_config(
     made: Path | None = None,
     frames: Sequence = (),
 ) -> dict:
-    """Complete description of one recording, from what its YAML says.
+    """Complete description of the recording `name`, from what is `written` in a YAML.
 
-    Parameters
-    ----------
-    name
-        Of the recording, for messages.
-    written
-        What the YAML says.
-    folder
-        Of the YAML; paths are relative to it.
-    made
-        Folder of tables that the workflow makes: these need not be there yet.
-    frames
-        Tables in memory, each a :class:`pandas.DataFrame`, in the place of files.
-
-    Raises
-    ------
-    ConfigError
-        Listing all problems.
+    Paths are relative to the `folder` of the YAML. Tables in the folder `made`, which
+    the workflow writes, need not be there yet; `frames`, each a
+    :class:`pandas.DataFrame`, take the place of files. ConfigError with all problems.
     """
     from leastaction.core.expressions import check_name
     from leastaction.core.recipe import with_recommended_methods

@@ -1,6 +1,6 @@
 """What is wrong with a recording, in one message a lab can act on."""
 
-# Characters that are shown of what was given.
+# Characters that are shown of what was problem.
 LONGEST = 1000
 
 
@@ -11,14 +11,16 @@ class RecordingError(ValueError):
     ----------
     where
         File and line; or, alone, the whole message.
-    given, expected, remedy
+    problem, expected, remedy
         What stands there, what should, and what to do.
     """
 
     def __init__(
-        self, where: str, given: str = "", expected: str = "", remedy: str = ""
+        self, where: str, problem: str = "", expected: str = "", remedy: str = ""
     ):
-        if len(given) > LONGEST:
-            given = f"{given[:LONGEST]} ..."
-        text = f"{where}: {given}; expected {expected}. {remedy}" if given else where
+        if len(problem) > LONGEST:
+            problem = f"{problem[:LONGEST]} ..."
+        text = (
+            f"{where}: {problem}; expected {expected}. {remedy}" if problem else where
+        )
         super().__init__(text)

@@ -20,7 +20,7 @@ from leastaction.recordings.columns import (
 )
 from leastaction.recordings.configuration import KNOWN_OF_PARTICLE
 from leastaction.recordings.contracts import CONTRACTS
-from leastaction.recordings.inputs import SAID_OF_INPUTS
+from leastaction.recordings.inputs import STATED_OF_INPUTS
 from leastaction.recordings.pivot import (
     constraints,
     derive,
@@ -289,7 +289,9 @@ def _dataset(
     series, starts, held, long, channels, clock: Clock, texts, inputs
 ) -> xr.Dataset:
     stated = {
-        name: {key: entry[key] for key in SAID_OF_INPUTS if entry.get(key) is not None}
+        name: {
+            key: entry[key] for key in STATED_OF_INPUTS if entry.get(key) is not None
+        }
         for name, entry in inputs.items()
     }
     count = np.array([len(q) for q in series["q"]])

@@ -47,10 +47,7 @@ def imported(settings: Mapping) -> tuple[xr.Dataset, dict[str, xr.Dataset]]:
 
     `settings` are those of :func:`~.import_recording.import_recording`, and the `kind`.
 
-    Raises
-    ------
-    RecordingError
-        One message: file, row or column, what was expected, what to do.
+    One RecordingError: file, row or column, what was expected, what to do.
     """
     if settings["kind"] == MOTION:
         return import_recording(settings), {}
@@ -59,6 +56,7 @@ def imported(settings: Mapping) -> tuple[xr.Dataset, dict[str, xr.Dataset]]:
         samples, texts = _samples(settings["import"], kind)
     held = _held_out(samples, settings["held_out"])
     try:
+        held[0].refuse_still()
         observations = kind.observations(held[0])
         rest = kind.held_out(held[1], observations)
     except ValueError as error:
@@ -122,10 +120,7 @@ def _expanded(part: Mapping) -> dict:
 def _wide(part: Mapping) -> dict:
     """A long table, a row for every time and position, as one with a column per node.
 
-    Raises
-    ------
-    RecordingError
-        If the positions are not even, or a position has no value at some time.
+    RecordingError if the positions are not even, or one has no value at some time.
     """
     ((place, entry),) = part["position"].items()
     ((name, of),) = part["coordinates"].items()
@@ -160,12 +155,15 @@ def _wide(part: Mapping) -> dict:
     return {"length": length, **part, "files": frames, "coordinates": pattern}
 
 
-def _held_out(samples: Samples, wanted) -> tuple[Samples, Samples]:
+def _held_out(samples: Samples, names) -> tuple[Samples, Samples]:
     """What is learned from, and what only the prediction sees."""
     labels = list(samples.labels)
     every = range(len(labels))
-    if wanted is not None:
-        held = np.flatnonzero(held_out_by_name(labels, wanted, "the table"))
+    if names is not None:
+        held = np.flatnonzero(held_out_by_name(labels, names, "the table"))
+        if not len(held):
+            shown = ", ".join(labels)
+            reject("held out", "the table", what="no trajectory", labels=shown)
     elif len(labels) >= TRAJECTORIES_PER_HELD_OUT:
         count = len(labels) // TRAJECTORIES_PER_HELD_OUT
         held = np.linspace(0, len(labels) - 1, count + 2)[1:-1].round().astype(int)

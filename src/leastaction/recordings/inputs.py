@@ -17,7 +17,7 @@ DEGREE_OF_INPUT = 5
 # An input is continued beyond both ends by so many of its time constants.
 TIME_CONSTANTS_OF_PADDING = 12
 LAG, TIME_CONSTANT, GAIN, OFFSET = "lag", "time_constant", "gain", "offset"
-SAID_OF_INPUTS = (LAG, TIME_CONSTANT, GAIN, OFFSET)
+STATED_OF_INPUTS = (LAG, TIME_CONSTANT, GAIN, OFFSET)
 UNKNOWN = "unknown"
 OPPOSED = (
     "with the recorded input as it is all masses are negative: it acts against its "
@@ -132,7 +132,7 @@ def inputs_of(observations: xr.Dataset) -> Inputs | None:
     if "input" not in observations:
         return None
     names = [str(name) for name in observations["dof"].values]
-    stated = said_of_inputs(observations)
+    stated = stated_of_inputs(observations)
     chain = {
         key: np.array([_number(stated.get(name, {}).get(key)) for name in names])
         for key in (LAG, TIME_CONSTANT)
@@ -144,7 +144,7 @@ def inputs_of(observations: xr.Dataset) -> Inputs | None:
 
 def unknowns_of(observations: xr.Dataset, inputs: Inputs) -> list[Unknown]:
     """Unknown lags and time constants; one lag of all of which nothing is said."""
-    stated = said_of_inputs(observations)
+    stated = stated_of_inputs(observations)
     names = [str(name) for name in observations["dof"].values]
     unknowns = [
         Unknown(key, (a,), True)
@@ -162,14 +162,14 @@ def unknowns_of(observations: xr.Dataset, inputs: Inputs) -> list[Unknown]:
     return unknowns
 
 
-def said_of_inputs(observations: xr.Dataset) -> Mapping[str, Mapping]:
+def stated_of_inputs(observations: xr.Dataset) -> Mapping[str, Mapping]:
     """What the user says of the inputs, by coordinate: numbers, or ``unknown``."""
     return json.loads(observations.attrs.get("inputs", "{}"))
 
 
 def has_unknown_gain(observations: xr.Dataset) -> bool:
     """Whether what gives the law its scale is another thing than its input."""
-    entries = said_of_inputs(observations).values()
+    entries = stated_of_inputs(observations).values()
     return any(of.get(GAIN) == UNKNOWN for of in entries)
 
 

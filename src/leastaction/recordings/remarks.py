@@ -25,7 +25,7 @@ from leastaction.recordings.inputs import (
     OFFSET,
     TIME_CONSTANT,
     UNKNOWN,
-    said_of_inputs,
+    stated_of_inputs,
 )
 
 # Rms error that is no reservation: of the force over short windows, and of a free run
@@ -179,7 +179,7 @@ def _names(model: xr.Dataset) -> list[str]:
 
 def remarks(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
     """What else the law says of the data."""
-    said = _inputs(model, said_of_inputs(observations))
+    said = _inputs(model, stated_of_inputs(observations))
     corrections = json.loads(str(model["corrections"].values[0]))
     if corrections:
         terms = [

@@ -40,12 +40,7 @@ def refuse_jumps(
     next by its height, and the one through the three behind it misses the last by as
     much to the other side; around there neither misses by a tenth of it. A spike, an
     impact or a quick turn does otherwise. A whole turn of an angle is none. What is
-    below 45 standard deviations of the noise is not seen.
-
-    Raises
-    ------
-    RecordingError
-        With the rows.
+    below 45 standard deviations of the noise is not seen. RecordingError with the rows.
     """
     for place, column in columns.items():
         size = max(np.ptp(t.values[:, place]) for t in trajectories) / 2

@@ -60,10 +60,8 @@ class Recorded:
     def add(self, path: str, frame, time: np.ndarray, values: np.ndarray, labels):
         """Rows of one file; `labels` tell trajectories apart, or time that restarts.
 
-        Raises
-        ------
-        RecordingError
-            If there are more rows or trajectories than can be used, or time goes back.
+        RecordingError if there are more rows or trajectories than can be used, or time
+        goes back.
         """
         self.rows += len(time)
         if self.rows > MOST_ROWS:
@@ -262,11 +260,8 @@ def resample(
     Times that are a straight line but for the rounding of their digits are taken for
     even; nothing is interpolated then but single samples that are missing. The first
     columns are smooth, others inputs, which may be held. Values, first times, clock.
-
-    Raises
-    ------
-    RecordingError
-        If the clock is uneven, rates differ by far, or no trajectory is long enough.
+    RecordingError if the clock is uneven, rates differ by far, or no trajectory is long
+    enough.
     """
     long = [t for t in trajectories if len(t.time) >= LEAST_ROWS]
     if not long:

@@ -110,6 +110,10 @@ FIELD = mixed_variables(
         damping_std [1/s] standard error of γ
         speed [m^2/s^2] c² of waves about u = 0, corrected for the noise
         speed_std [m^2/s^2] standard error of c²
+    replicate place:
+        force_place [-] values u at which the force is measured
+        force [-] V'(u) over the mass density, corrected for the noise
+        force_std [-] standard error of V'(u)
     """,
     finite=("coefficient", "coordinate_scale", "stencil", "width", "degree"),
     required=("length_scale", "waves", "distance"),

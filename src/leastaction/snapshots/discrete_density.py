@@ -46,6 +46,9 @@ STENCILS = ("square", "edges")
 WIDEST_CURVED_EDGE = 2
 # Uniform fields about which waves must not grow, from −max|u| to max|u|.
 BASES = 5
+# Of Newton's method; degree of a(u) in its iteration, and points at which it is formed.
+ITERATIONS = 12
+DEGREE_OF_FORCE, POINTS_OF_FORCE = 9, 41
 # Of −J₁ dt², below which a step has no safe solution.
 LEAST_MASS = 1e-2
 # A cosine this much beyond 1 is round-off.
@@ -336,6 +339,44 @@ class DiscreteDensity:
         """c² = Δω²/Δk² of two waves θ = k dx, m²/s²."""
         squares = np.diff((np.asarray(theta) / self.basis.spacing) ** 2)
         return float(np.diff(self.squared_frequency(theta, base)) @ (1 / squares))
+
+    def slope(self, u: np.ndarray) -> np.ndarray:
+        """V'(u) over the mass density, by backward error analysis.
+
+        Uniform solutions obey ü = a(u) with a = −V'. The discrete equation has
+        u^{n±1} = u + f(u), and by Taylor's formula for an even solution,
+
+        .. math::
+
+            a = \\frac{2f}{dt^2} - \\frac{dt^2}{12} a'a
+                - \\frac{dt^4}{360} (a'^2 + 3a''a) a + O(dt^6),
+
+        solved by iteration for a polynomial a.
+        """
+        u, h = np.asarray(u, dtype=float), self.basis.time_step
+        without = replace(self.basis, decay=1.0)
+        conservative = DiscreteDensity(without, self.coefficients)
+        points = np.linspace(-1, 1, POINTS_OF_FORCE) * np.abs(u).max()
+        leading = 2 * _uniform_step(conservative, points) / h**2
+        fit = np.polynomial.Chebyshev.fit
+        acceleration = fit(points, leading, DEGREE_OF_FORCE)
+        for _ in range(ITERATIONS):
+            a, d, dd = (acceleration.deriv(k)(points) for k in (0, 1, 2))
+            more = h**2 / 12 * d * a + h**4 / 360 * (d**2 + 3 * dd * a) * a
+            acceleration = fit(points, leading - more, DEGREE_OF_FORCE)
+        return -acceleration(u)
+
+
+def _uniform_step(density: DiscreteDensity, u: np.ndarray) -> np.ndarray:
+    """Return f with u^{n−1} = u^{n+1} = u + f about a uniform u^n = u."""
+    f = np.zeros_like(u)
+    for _ in range(ITERATIONS):
+        layers = np.repeat(np.stack([u, u + f], axis=1)[..., None], 2, axis=2)
+        push, _ = density.derivatives(layers[:, ::-1], 1)
+        slope, matrix = density.derivatives(layers, 0, bend=True)
+        # The other snapshot is the same by reversal of time.
+        f = f - (push + slope)[:, 0] / (2 * matrix[:, 0].sum(axis=1))
+    return f
 
 
 @dataclass(frozen=True)

@@ -171,6 +171,27 @@ class Fit:
         """σ, the standard deviation of a position."""
         return self.system.row_error(self.damping)
 
+    def beside(
+        self, line: Linearisation, basis: Basis, sums: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients of further functions, shape (sum,), and F of their covariance.
+
+        Sums of `basis` are added to L, which is learned again with them; they have no
+        prior. F is (direction, sum).
+        """
+        directions, count = self.system.directions, sums.shape[1]
+        b, room = self.system.coefficients(self.damping), len(directions)
+        rows, more = line.rows(self.basis, self.sums), line.rows(basis, sums)[:, :-1]
+        prior = np.zeros((room, room + count + 1))
+        prior[:, :room] = self.damping * np.eye(room)
+        prior[:, -1] = self.damping * (directions @ b)
+        stacked = np.vstack(
+            [np.column_stack([rows @ directions.T, more, rows @ b]), prior]
+        )
+        corner = np.linalg.qr(stacked, mode="r")[room : room + count, room:]
+        inverse = np.linalg.inv(corner[:, :-1])
+        return -inverse @ corner[:, -1], self.noise * inverse.T
+
     @property
     def diagnostics(self) -> dict[str, float]:
         """Numbers of the contract ``learned_lagrangian``."""

@@ -67,9 +67,10 @@ ROUNDS = 3
 # Remeasured snapshots, and the root of their random numbers: eight know a standard
 # error to a quarter, and the same snapshots give the same interval.
 REMEASURED, SEED = 8, 0
-# λ from which on intervals of c² do not hold: of 40 draws each 7 did at a noise of
-# 0.1 % (λ of 0.01 to 0.1), 35 at 1 % (0.001), and 33 without noise.
-LARGE_MISFIT = 0.01
+# Shares of the snapshots below the values u of which V' is measured.
+QUANTILES_OF_FORCE = (0.025, 0.2, 0.8, 0.975)
+# Snapshots of a motion, of which the symbol needs three.
+LEAST_SNAPSHOTS = 4
 # Longest move to the top of a parabola, in its steps.
 FARTHEST = 5.0
 # Change of a damping, in standard errors, that needs no other choice of the basis.
@@ -149,42 +150,51 @@ def damped(
 def measured(
     snapshots: "Snapshots", choice: "Choice", loss: "Loss", rng: np.random.Generator
 ) -> "Measured":
-    """γ and c² with standard errors, of a density and its snapshots.
+    """γ, c² and V'(u) with standard errors, of a density and its snapshots.
 
-    Noise in features biases both: snapshots with as much noise again show by how much,
+    Noise in features biases them: snapshots with as much noise again show by how much,
     and how it scatters (SIMEX, Cook and Stefanski 1994). In squares: the posterior,
-    this scatter, and the change by the next most probable basis, which stands for what
-    a stencil cannot represent. Where that is not small beside the noise, c² has no
-    standard error.
+    this scatter, the change by a stencil that is a cell narrower, and that by the step
+    in time, of second order a third of what twice the step changes (Richardson 1911).
     """
     fit = choice.fit
-    waves = np.array(snapshots.longest_waves(fit.noise))
-    theta = 2 * np.pi / snapshots.u.shape[-1] * waves
+    places = np.quantile(snapshots.u, QUANTILES_OF_FORCE)
+    theta = (
+        2 * np.pi / snapshots.u.shape[-1] * np.array(snapshots.longest_waves(fit.noise))
+    )
+    reach = np.append(places, np.abs(snapshots.u).max())
 
-    def speed(basis: StencilBasis, coefficients: np.ndarray) -> float:
-        return DiscreteDensity(basis, coefficients).speed_squared(theta)
+    def laws(basis: StencilBasis, coefficients: np.ndarray) -> np.ndarray:
+        density = DiscreteDensity(basis, coefficients)
+        return np.append(density.speed_squared(theta), density.slope(reach)[:-1])
 
-    def both(of_snapshots: Snapshots, of: Fit) -> list[float]:
+    def numbers(of_snapshots: Snapshots, of: Fit) -> np.ndarray:
         again = of_snapshots._fit(of.basis, of.misfit)
-        return [of_snapshots.near(loss, of), speed(of.basis, again.coefficients)]
+        rate = of_snapshots.near(loss, of)
+        return np.append(rate, laws(again.basis, again.coefficients))
 
-    values = np.array([loss.rate, speed(fit.basis, fit.coefficients)])
-    moved = fit.coefficients + fit.system.factor(fit.damping)
-    posterior = [speed(fit.basis, one) - values[1] for one in moved]
-    square = np.array([loss.std**2, np.square(posterior).sum()])
-    other = snapshots.next_basis(fit)
-    if other is not None:
-        square += np.square(both(snapshots, other) - values)
+    values = np.append(loss.rate, laws(fit.basis, fit.coefficients))
+    factor = fit.system.factor(fit.damping)
+    draws = rng.standard_normal((REMEASURED, len(factor))) @ factor
+    posterior = [laws(fit.basis, fit.coefficients + b) - values[1:] for b in draws]
+    square = np.append(loss.std**2, np.square(posterior).mean(axis=0))
+    narrow = replace(fit.basis, width=fit.basis.width - 1, scales=None)
+    if narrow.width:
+        other = snapshots._fit(narrow, fit.misfit)
+        square += np.square(numbers(snapshots, other) - values)
+    coarse = snapshots.every_second()
+    if coarse is not None:
+        basis = replace(fit.basis, time_step=coarse.steps["time_step"], scales=None)
+        other = coarse._fit(basis, fit.misfit)
+        square += np.square((numbers(coarse, other) - values) / 3)
     if fit.noise:
         half = replace(fit, misfit=fit.misfit / 2)  # beside twice the noise
         copies = (snapshots.noisier(fit, rng) for _ in range(REMEASURED))
-        noisy = np.array([both(one, half) for one in copies])
+        noisy = np.array([numbers(one, half) for one in copies])
         values = 2 * values - noisy.mean(axis=0)
         square += noisy.var(axis=0, ddof=1) * (1 + 1 / REMEASURED)
-    (rate, speed_squared), std = values, np.sqrt(square)
-    if LARGE_MISFIT <= fit.misfit < np.inf:
-        std[1] = np.nan
-    return Measured(rate, std[0], speed_squared, std[1])
+    std = np.sqrt(square)
+    return Measured(*values[:1], std[0], values[1], std[1], places, values[2:], std[2:])
 
 
 def grid_of(observations: xr.Dataset) -> tuple[float, float]:
@@ -266,6 +276,9 @@ class Measured:
     damping_std: float
     speed: float  # c² of waves about u = 0, m²/s²
     speed_std: float
+    force_place: np.ndarray  # u
+    force: np.ndarray  # V'(u) over the mass density
+    force_std: np.ndarray
 
 
 def _rows(unit: StencilBasis, u: np.ndarray) -> tuple:
@@ -350,14 +363,14 @@ class Snapshots:
         move = (low - high) / (2 * curvature) if curvature < 0 else 0.0
         return loss.rate + step * float(np.clip(move, -FARTHEST, FARTHEST))
 
-    def next_basis(self, fit: Fit) -> Fit | None:
-        """The most probable fit with other functions; None if there is none."""
-        others = (
-            one
-            for one in self._fits.values()
-            if one and one.basis.family != fit.basis.family and self._determines(one)
-        )
-        return max(others, key=lambda one: one.log_density, default=None)
+    def every_second(self) -> "Snapshots | None":
+        """These at twice the time step, as twice the motions; None of too few."""
+        count = self.u.shape[1] // 2
+        if count < LEAST_SNAPSHOTS:
+            return None
+        u = np.concatenate([self.u[:, k : 2 * count : 2] for k in (0, 1)])
+        steps = self.steps | {"time_step": 2 * self.steps["time_step"]}
+        return Snapshots(u, **steps, decay=self.decay**2, mirror=self.mirror)
 
     @cached_property
     def five_point(self) -> np.ndarray:

@@ -1,6 +1,6 @@
 """A learned field: a discrete Lagrangian density and its Euler–Lagrange equation."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -9,20 +9,23 @@ import xarray as xr
 from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.model import rounded
 from leastaction.core.periodic_line import projection_on_waves
-from leastaction.snapshots.discrete_density import DiscreteDensity, StencilBasis
+from leastaction.snapshots.discrete_density import (
+    ITERATIONS,
+    DiscreteDensity,
+    StencilBasis,
+)
 from leastaction.snapshots.field_evidence import LONGEST
 
-# Of Newton's method: steps, and the last one over the largest value.
-ITERATIONS, TOLERANCE = 12, 1e-12
+# The last step of Newton's method over the largest value.
+TOLERANCE = 1e-12
 # Largest value over that of the first snapshots, beyond which a motion has failed.
 ESCAPED = 1e3
-# Degree of a(u) in its iteration, and points at which it is formed.
-DEGREE_OF_FORCE, POINTS_OF_FORCE = 9, 41
 # What a model knows of its fit, as the file names it.
 DIAGNOSTICS = (
     *("noise", "excess", "distance", "misfit"),
     *("damping", "damping_std", "speed", "speed_std"),
 )
+FORCE = ("force_place", "force", "force_std")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,6 +82,8 @@ class LearnedField:
     speed: float = np.nan  # c² of waves about u = 0 with its noise corrected, m²/s²
     speed_std: float = np.nan
     misfit: float = 0.0  # variance of what the stencil cannot represent, over the noise
+    # u, V'(u) over the mass density, and its standard error, (3, place)
+    force: np.ndarray = field(default_factory=lambda: np.empty((3, 0)))
 
     @classmethod
     def from_dataset(cls, dataset: xr.Dataset) -> "LearnedField":
@@ -104,6 +109,8 @@ class LearnedField:
         density = DiscreteDensity(basis, dataset["coefficient"].values[0, : basis.size])
         numbers = {name: value[name] for name in DIAGNOSTICS}
         numbers["waves"] = int(value["waves"])
+        if FORCE[0] in dataset:
+            numbers["force"] = np.array([dataset[name].values[0] for name in FORCE])
         numbers["longest"] = tuple(int(value[name]) for name in LONGEST)
         return cls(density, nodes, str(about["field"]), **numbers)
 
@@ -178,30 +185,8 @@ class LearnedField:
         return self.density.speed_squared(theta, base)
 
     def slope(self, u: np.ndarray) -> np.ndarray:
-        """V'(u) over the mass density, by backward error analysis.
-
-        Uniform solutions obey ü = a(u) with a = −V'. The discrete equation has
-        u^{n±1} = u + f(u), and by Taylor's formula for an even solution,
-
-        .. math::
-
-            a = \\frac{2f}{dt^2} - \\frac{dt^2}{12} a'a
-                - \\frac{dt^4}{360} (a'^2 + 3a''a) a + O(dt^6),
-
-        solved by iteration for a polynomial a.
-        """
-        u, h = np.asarray(u, dtype=float), self.density.basis.time_step
-        basis = replace(self.density.basis, decay=1.0)
-        conservative = DiscreteDensity(basis, self.density.coefficients)
-        points = np.linspace(-1, 1, POINTS_OF_FORCE) * np.abs(u).max()
-        leading = 2 * _uniform_step(conservative, points) / h**2
-        fit = np.polynomial.Chebyshev.fit
-        acceleration = fit(points, leading, DEGREE_OF_FORCE)
-        for _ in range(ITERATIONS):
-            a, d, dd = (acceleration.deriv(k)(points) for k in (0, 1, 2))
-            more = h**2 / 12 * d * a + h**4 / 360 * (d**2 + 3 * dd * a) * a
-            acceleration = fit(points, leading - more, DEGREE_OF_FORCE)
-        return -acceleration(u)
+        """V'(u) over the mass density; see :meth:`DiscreteDensity.slope`."""
+        return self.density.slope(u)
 
     def __str__(self) -> str:
         basis = self.density.basis
@@ -241,15 +226,3 @@ class LearnedField:
 def _interval(value: float, std: float) -> str:
     width = NORMAL_QUANTILE * std if np.isfinite(std) else 0.0
     return " ± ".join(filter(None, rounded(value, width)))
-
-
-def _uniform_step(density: DiscreteDensity, u: np.ndarray) -> np.ndarray:
-    """Return f with u^{n−1} = u^{n+1} = u + f about a uniform u^n = u."""
-    f = np.zeros_like(u)
-    for _ in range(ITERATIONS):
-        layers = np.repeat(np.stack([u, u + f], axis=1)[..., None], 2, axis=2)
-        push, _ = density.derivatives(layers[:, ::-1], 1)
-        slope, matrix = density.derivatives(layers, 0, bend=True)
-        # The other snapshot is the same by reversal of time.
-        f = f - (push + slope)[:, 0] / (2 * matrix[:, 0].sum(axis=1))
-    return f

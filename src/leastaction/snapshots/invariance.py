@@ -3,7 +3,8 @@
 The rules commute with affine maps, so L_d has the affine symmetries of L, and
 :class:`~leastaction.core.symmetries.Invariance` says on pairs of snapshots which ones
 may be there. The odds of L with a symmetry against L without
-(:mod:`~leastaction.snapshots.symmetric_fits`) decide.
+(:mod:`~leastaction.snapshots.symmetric_fits`) can deny them, and springs beside the
+symmetric L say by how much they may be broken (:func:`limited`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,6 +46,10 @@ from leastaction.snapshots.symmetric_fits import (
 # Features of so many of the highest degrees show where the series is cut: terms that
 # are even in something come with every second degree only.
 DEGREES_CUT = 2
+# Share of the largest singular value below which springs have the symmetry.
+ROUND_OFF = 1e-6
+# Length scale, in deviations of the positions, of features that are polynomials.
+LONG = 100.0
 
 
 def identify(
@@ -129,15 +134,54 @@ def find(fits: SymmetricFits, resolution: float) -> list[Symmetry]:
     problem = invariance(fits.free, fits.line)
     readings = problem.readings(resolution)
     result = settled(readings[1:] or readings, fits)
-    if not any(one.verdict == "found" for one in result):
+    if not any(one.log_odds > DECISIVE for one in result):
         # A basis need not hold the nearest itself.
         result = settled([*readings, *problem.isometries(resolution)], fits)
-    return without_fits(result, fits)
+    return [
+        limited(one, fits, resolution) if one.log_odds > DECISIVE else one
+        for one in without_fits(result, fits)
+    ]
 
 
-def invariance(fit: Fit, line: Linearisation) -> Invariance:
-    """The eigenproblem of one L, on all pairs of adjusted snapshots."""
-    basis, positions, (h, rule) = fit.basis, line.adjusted, line.step_and_rule
+def limited(symmetry: Symmetry, fits: SymmetricFits, resolution: float) -> Symmetry:
+    """A symmetry with the violation, and its bound, of what may be beside it.
+
+    That are springs beside the most probable symmetric L: many Lagrangians have nearly
+    the same motions, but how isotropic they are the motions alone decide.
+    """
+    fit, line = fits.most_probable([symmetry], fits.wide), fits.line
+    n, matrix = fit.basis.dof, symmetry.matrix
+    positions = line.adjusted.reshape(-1, n)
+    centre = np.zeros(2 * n)
+    centre[:n] = positions.mean(axis=0)
+    if matrix.any():
+        centre[:n] = -np.linalg.pinv(matrix) @ symmetry.offset
+    scaled = np.eye(n, 2 * n) / positions.std(axis=0)[:, None]
+    springs = WeightSpace(2, LONG, scaled, centre)
+    forms = np.eye(springs.size)[multi_indices(n, 2, True).sum(axis=1) == 2]
+    unit = np.zeros(springs.size), forms, 0.0
+    _, size, right = np.linalg.svd(
+        invariance(fit, line, springs, unit).along(symmetry), full_matrices=False
+    )
+    broken = forms.T @ right[size > ROUND_OFF * size[0]].T  # others have the symmetry
+    values, factor = fit.beside(line, springs, broken)
+    beside = broken @ values, factor @ broken.T, 0.0
+    one = invariance(fit, line, springs, beside).measured(symmetry)
+    return replace(one, decided=one.violation + one.bound < resolution)
+
+
+def invariance(
+    fit: Fit, line: Linearisation, basis: Basis | None = None, posterior=None
+) -> Invariance:
+    """The eigenproblem of one L, on all pairs of adjusted snapshots.
+
+    Violated by L, or by functions of another `basis` beside it; their `posterior` is
+    (coefficients, factor, truncation).
+    """
+    if basis is None:
+        posterior = fit.coefficients, fit.factor, _highest_degrees(fit)
+        basis = fit.basis
+    positions, (h, rule), degree = line.adjusted, line.step_and_rule, fit.basis.degree
     scale = positions.reshape(-1, basis.dof).std(axis=0)
     first, second = pairs(positions)
     change = sum(
@@ -145,16 +189,15 @@ def invariance(fit: Fit, line: Linearisation) -> Invariance:
         for weight, _, states in quadrature(first, second, h, rule)
     )
     # As rich as the basis: what is a total derivative in it must not count.
-    ends = [polynomials(q, scale, basis.degree)[0] for q in (first, second)]
+    ends = [polynomials(q, scale, degree)[0] for q in (first, second)]
     total = np.hstack([(ends[1] - ends[0]) / h, np.ones((len(first), 1))])
-    momenta = discrete_momenta(basis, first, second, h, rule)
+    momenta = discrete_momenta(fit.basis, first, second, h, rule)
     momenta = [(p @ fit.coefficients).T for p in momenta]
     speed = (second - first).std(axis=0) / h
     rate = float(np.sqrt(np.mean((speed / scale) ** 2)))
     both = np.concatenate([first, second])
-    size = sizes_along(both, np.concatenate(momenta), scale, rate, basis.degree)
-    learned = fit.coefficients, fit.factor, _highest_degrees(fit)
-    return Invariance(scale, change, total, size, *learned)
+    size = sizes_along(both, np.concatenate(momenta), scale, rate, degree)
+    return Invariance(scale, change, total, size, *posterior)
 
 
 def without_fits(symmetries: Sequence[Symmetry], fits: SymmetricFits) -> list[Symmetry]:

@@ -6,6 +6,7 @@ begin of it: noise of two recorded ones would be that of a velocity.
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import scipy.linalg
@@ -13,28 +14,30 @@ import xarray as xr
 
 from leastaction.core.method import step
 from leastaction.core.own_data import (
+    NORMAL,
     Findings,
     Kind,
     Prediction,
     Samples,
+    free_run,
     interval,
+    judged,
+    missed,
     one_case,
+    predicted,
 )
 from leastaction.core.periodic_line import projection_on_waves
 from leastaction.core.recipe import Recipe
 from leastaction.snapshots.discrete_lagrangian import discrete_euler_lagrange
 from leastaction.snapshots.errors_in_variables import row_jacobian
-from leastaction.snapshots.field_evidence import LARGE_MISFIT, mirrored
+from leastaction.snapshots.field_evidence import mirrored
 from leastaction.snapshots.field_models import LearnedField
 from leastaction.snapshots.learned_model import LearnedLagrangian
 
 # Snapshots of a motion, at least, and the share of those held out that fix its begin.
 LEAST_SNAPSHOTS, SHARE_OF_BEGIN = 8, 0.25
-# Gauss–Newton steps to a begin, and their differences over the rms.
-STEPS, DIFFERENCE = 4, 1e-4
-# Error of a rollout over the rms, beyond which there is no law, and no forecast; over
-# the noise, below which it is noise.
-ERROR_OF_NO_LAW, LARGEST_ERROR, OVER_NOISE = 0.3, 0.05, 2**0.5
+# Runs of what was learned from that say how far forecasts err.
+MOST_RUNS = 8
 # Standard errors of a correlation that noise has once in 10⁴ times.
 LEAST_SCORE = 4.0
 # Rms of the ends of a fixed line, over the largest rms of a node.
@@ -48,7 +51,6 @@ REMEASURED = 4
 # a multiplier to the unit circle that is round-off.
 DRAWS, NEWTON_STEPS, UNIT_CIRCLE = 24, 12, 1e-6
 MIRROR = {"periodic": 0, "fixed": -1, "free": 1}
-NORMAL = 1.96
 
 
 class Field(Kind):
@@ -105,15 +107,16 @@ class Field(Kind):
         return problems
 
     def observations(self, samples: Samples) -> xr.Dataset:
+        """As :meth:`held_out`; a ValueError if neighbouring snapshots are unrelated."""
+        return _refuse_unrelated(self.held_out(samples))
+
+    def held_out(self, samples: Samples, like=None) -> xr.Dataset:
         """Contract ``recordings`` on a periodic line; ValueError of too few nodes."""
         (u,) = samples.stacked(LEAST_SNAPSHOTS).values()
         if u.shape[2] < LEAST_SNAPSHOTS:
             raise ValueError(
                 f"there are {u.shape[2]} nodes; expected {LEAST_SNAPSHOTS} or more"
             )
-        if not np.ptp(u):
-            raise ValueError("the field does not change; name other columns")
-        _refuse_unrelated(u)
         length, mirror = samples.settings["length"], MIRROR[samples.settings["ends"]]
         (name,) = samples.settings["coordinates"]
         if mirror:
@@ -134,68 +137,78 @@ class Field(Kind):
         """Rollouts of what was held out, from a begin that is fitted."""
         found = LearnedField.from_dataset(model)
         measured = held_out["q"].values[0]
-        count, times, nodes = measured.shape
-        path = np.full_like(measured, np.nan)
-        begin = max(4, round(SHARE_OF_BEGIN * times))
-        if found.stable:
-            basis = _wave_basis(nodes, found.waves)
-            for k, u in enumerate(measured):
-                path[k] = _from_begin(
-                    lambda a, b, n: found.rollout(a, b, n - 1), u, begin, basis
-                )
+        nodes = measured.shape[2]
+        basis = _wave_basis(nodes, found.waves)
+
+        def run(starts, count):
+            first, change = (part @ basis.T for part in np.split(starts, 2, axis=1))
+            if not found.stable:
+                return np.full((len(starts), count, nodes), np.nan)
+            return found.rollout(first, first + change, count - 1)
+
+        forecast = run, basis, found.noise, found.speed_std / found.speed
+        made, expected = _prediction(held_out, observations, *forecast)
         if held_out.attrs["mirror"]:
-            measured, path = (a[..., : nodes // 2 + 1] for a in (measured, path))
-        noise = max(found.noise, 0.0)
-        names = [str(name) for name in held_out["dof"].values[: measured.shape[2]]]
-        return Prediction(
-            names,
-            [str(held_out["coordinate_unit"].values[0])] * len(names),
-            list(measured),
-            list(path),
-            [np.full(one.shape, NORMAL * noise) for one in measured],
-            [f"motion {k + 1}" for k in range(count)],
-            _errors(measured, path, begin, noise),
+            half = slice(nodes // 2 + 1)
+            expected, *arrays = (
+                [a[:, half] for a in some]
+                for some in (expected, made.measured, made.estimate, made.band)
+            )
+            named = made.names[half], made.units[half]
+            made = Prediction(*named, *arrays, made.labels)
+        numbers = missed(
+            [str(held_out.attrs["field"])],
+            made.units[:1],
+            *(made, found.noise, expected, _begin(held_out)),
         )
+        return replace(made, numbers=numbers)
 
     def findings(self, model, observations, rollout) -> Findings:
         """Speed of waves and damping; why forecasts are not to be trusted."""
-        found, told = (
+        found, numbers = (
             LearnedField.from_dataset(model),
             json.loads(rollout.attrs["numbers"]),
         )
-        refusals, reservations = _judged(told)
+        refusals, reservations = judged(numbers)
         if not found.stable:
             refusals = [
                 "no stable density agrees with the snapshots: the field obeys "
                 "no second-order equation of this kind, or steps are too long"
             ]
-        if found.density.basis.decay < 1:
+        if found.density.basis.decay != 1:
+            how = "lost" if found.density.basis.decay < 1 else "gained"
             reservations.append(
-                "energy is lost: u_tt + γ u_t with γ = "
+                f"energy is {how}: u_tt + γ u_t with γ = "
                 f"{interval(found.damping, NORMAL * found.damping_std)} 1/s"
             )
-        if LARGE_MISFIT <= found.misfit < np.inf:
+        if 1 <= found.misfit < np.inf:
             reservations.append(
-                f"what the stencil cannot represent is {found.misfit:.2g} of the "
-                "variance of the noise: c² has no interval"
+                f"what the stencil cannot represent is {found.misfit:.2g} times the "
+                "variance of the noise; record at shorter steps, or at more nodes"
             )
         rows = [
             ("c^2", "waves", found.speed, found.speed_std, "m²/s²"),
             ("gamma", "damping", found.damping, found.damping_std, "1/s"),
+        ]
+        unit = f"{observations['coordinate_unit'].values[0]}/s²"
+        rows += [
+            (f"V'({u:.3g})", "force", value, std, unit)
+            for u, value, std in found.force.T.tolist()
         ]
         return Findings(
             terms=[] if refusals else rows,
             refusals=refusals,
             reservations=reservations,
             about=str(found),
-            scale="The density is known up to a factor and to null Lagrangians.",
+            scale="The density is known up to a factor and to null Lagrangians. V' is "
+            "per mass density: uniform fields obey u_tt + γ u_t = -V'(u).",
             undecided=[
                 f"waves shorter than number {found.waves} of "
                 f"{found.nodes // 2}, which are below the noise"
             ]
             if found.waves < found.nodes // 2
             else [],
-            predicted=_predicted(told),
+            predicted=predicted(numbers),
         )
 
 
@@ -236,49 +249,45 @@ class Positions(Kind):
         return {**given, "estimators": recipes}
 
     def observations(self, samples: Samples) -> xr.Dataset:
-        """Contract ``recordings``; ValueError of a coordinate that does not change."""
+        """As :meth:`held_out`; a ValueError if neighbouring snapshots are unrelated."""
+        return _refuse_unrelated(self.held_out(samples))
+
+    def held_out(self, samples: Samples, like=None) -> xr.Dataset:
+        """Contract ``recordings``, angles without jumps."""
         (q,) = samples.stacked(LEAST_SNAPSHOTS).values()
         names, units = (of["coordinates"] for of in (samples.names, samples.units))
-        for a, (name, unit) in enumerate(zip(names, units, strict=True)):
+        for a, unit in enumerate(units):
             if unit == "rad":
                 q[..., a] = np.unwrap(q[..., a], axis=1)
-            if not np.ptp(q[..., a]):
-                raise ValueError(f"{name} does not change; name another column")
-            _refuse_unrelated(q[..., a : a + 1])
         return _recorded(q, list(names), units, samples, {})
 
     def predict(self, held_out, model, observations, recipe, library) -> Prediction:
         """Motions of the variational integrator, from a begin that is fitted."""
         found = LearnedLagrangian.from_dataset(model)
-        measured = held_out["q"].values[0]
-        count, times, n = measured.shape
-        begin = max(4, round(SHARE_OF_BEGIN * times))
+        noise = float(model["row_error"].values[0])
+        numbers = _frequencies(model, observations, recipe, library)
 
-        def run(first, second, length):
-            pairs = zip(first, second, strict=True)
-            runs = [found.through(a, b, length - 1).positions for a, b in pairs]
+        def run(starts, count):
+            first, change = np.split(starts, 2, axis=1)
+            pairs = zip(first, first + change, strict=True)
+            runs = [found.through(a, b, count - 1).positions for a, b in pairs]
             return np.array(runs)
 
-        path = np.array([_from_begin(run, q, begin, np.eye(n)) for q in measured])
-        noise = float(model["row_error"].values[0])
-        units = [str(unit) for unit in held_out["coordinate_unit"].values]
-        return Prediction(
-            [str(name) for name in held_out["dof"].values],
-            units,
-            list(measured),
-            list(path),
-            [np.full(one.shape, NORMAL * noise) for one in measured],
-            [f"motion {k + 1}" for k in range(count)],
-            _errors(measured, path, begin, noise)
-            | _frequencies(model, observations, recipe, library),
-        )
+        errors = np.divide(numbers["frequency_std"], numbers["frequencies"])
+        forecast = run, np.eye(found.basis.dof), noise, errors.min(initial=np.inf)
+        made, expected = _prediction(held_out, observations, *forecast)
+        named = made.names, made.units
+        numbers |= missed(*named, made, noise, expected, _begin(held_out))
+        numbers["rms"] = float(np.sqrt((held_out["q"].values ** 2).mean()))
+        return replace(made, numbers=numbers)
 
     def findings(self, model, observations, rollout) -> Findings:
         """Natural frequencies about a rest in the data; L itself has no terms."""
         found = LearnedLagrangian.from_dataset(model)
-        told = json.loads(rollout.attrs["numbers"])
-        refusals, reservations = _judged(told)
-        pairs = zip(told["frequencies"], told["frequency_std"], strict=True)
+        numbers = json.loads(rollout.attrs["numbers"])
+        refusals, reservations = judged(numbers)
+        noise = float(model["row_error"].values[0])
+        pairs = zip(numbers["frequencies"], numbers["frequency_std"], strict=True)
         rows = [
             (f"frequency {k + 1}", "rest", value, error, "Hz")
             for k, (value, error) in enumerate(pairs)
@@ -287,11 +296,11 @@ class Positions(Kind):
         undecided = ["L is known up to a factor and to what has no equations of motion"]
         if not rows and not refusals:
             undecided.append("natural frequencies: there is no stable rest in the data")
-        if told["noise"] > LARGEST_NOISE * told["size"]:
+        if noise > LARGEST_NOISE * numbers["rms"]:
             rows = [(*row[:3], np.nan, row[4]) for row in rows]
             undecided.append(
                 "how certain the frequencies are: at a noise of "
-                f"{100 * told['noise'] / told['size']:.1g} % of the motion they are "
+                f"{100 * noise / numbers['rms']:.1g} % of the motion they are "
                 "biased by more than their scatter shows"
             )
         return Findings(
@@ -302,8 +311,8 @@ class Positions(Kind):
             scale="L has no terms to read: `law.learned` is a function, with its "
             "integrator.",
             undecided=undecided,
-            predicted=_predicted(told),
-            notes=[f"noise of the positions: {told['noise']:.3g} m or rad"],
+            predicted=predicted(numbers),
+            notes=[f"noise of the positions: {noise:.3g} m or rad"],
         )
 
 
@@ -331,16 +340,22 @@ def _recorded(q, names, units, samples: Samples, attrs: Mapping) -> xr.Dataset:
     )
 
 
-def _refuse_unrelated(q: np.ndarray) -> None:
-    """Neighbouring snapshots that are as unrelated as noise."""
+def _refuse_unrelated(data: xr.Dataset) -> xr.Dataset:
+    """The same data, unless neighbouring snapshots are as unrelated as noise."""
+    q = data["q"].values[0]
     q = q - q.mean(axis=(0, 1))
-    before, after = (part.ravel() for part in (q[:, :-1], q[:, 1:]))
-    correlation = before @ after / np.sqrt((before @ before) * (after @ after))
-    if abs(correlation) < LEAST_SCORE / np.sqrt(before.size):
+    before, after = (part.reshape(-1, q.shape[2]) for part in (q[:, :-1], q[:, 1:]))
+    products = [(a * b).sum(axis=0) for a in (before, after) for b in (before, after)]
+    related = products[1] / np.sqrt(products[0] * products[3])
+    if "field" in data.attrs:  # nodes are one quantity
+        related = products[1].sum() / np.sqrt(products[0].sum() * products[3].sum())
+    worst = np.abs(related).min()
+    if worst < LEAST_SCORE / np.sqrt(before.size / np.size(related)):
         raise ValueError(
-            f"neighbouring snapshots are unrelated (correlation {correlation:.2g}): "
-            "they are noise, or too far apart; record at shorter steps"
+            f"neighbouring snapshots are unrelated (correlation {worst:.2g}): they are "
+            "noise, or too far apart; record at shorter steps"
         )
+    return data
 
 
 def _refuse_moving_ends(u: np.ndarray, mirror: int) -> None:
@@ -361,80 +376,53 @@ def _wave_basis(nodes: int, highest: int) -> np.ndarray:
     return vectors[:, values > 0.5]
 
 
-def _from_begin(
-    run: Callable, u: np.ndarray, begin: int, basis: np.ndarray
-) -> np.ndarray:
-    """Rollout (time, node) whose first two snapshots fit the begin of `u` best.
+def _prediction(
+    held_out: xr.Dataset,
+    observations: xr.Dataset,
+    run: Callable,
+    basis: np.ndarray,
+    noise: float,
+    certain: float,
+) -> tuple[Prediction, list[np.ndarray]]:
+    """Free runs of what was held out, and what is expected of their errors.
 
-    ``run(first, second, count)`` are motions (motion, count, node); starts are sums of
-    the columns of `basis` (node, field).
+    Starts are the first position and its change, sums of the columns of `basis` (dof,
+    column). The interval of a forecast is that of the errors of runs of what was
+    learned from, so long after their begin. Expected are the noise, what it makes of
+    the start, and a share `certain` of the motion, the error of the law.
     """
-    size = np.sqrt((u**2).mean())
+    begin = _begin(held_out)
 
-    def motions(starts: np.ndarray, count: int) -> np.ndarray:
-        first, change = np.split(starts, 2, axis=1)
-        return run(first @ basis.T, (first + change) @ basis.T, count)
+    def runs(q: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        starts = [np.concatenate([u[0] @ basis, (u[1] - u[0]) @ basis]) for u in q]
+        return [
+            free_run(run, u, s, noise, begin) for u, s in zip(q, starts, strict=True)
+        ]
 
-    def fitted(start: np.ndarray, count: int) -> np.ndarray:
-        best = motions(start[None], count)[0]
-        for _ in range(STEPS):
-            moved = start + DIFFERENCE * size * np.eye(start.size)
-            slopes = motions(moved, count) - best
-            slopes = slopes.reshape(start.size, -1).T / (DIFFERENCE * size)
-            left = (u[:count] - best).ravel()
-            if not (np.isfinite(slopes).all() and np.isfinite(left).all()):
-                return start
-            trial = start + np.linalg.lstsq(slopes, left, rcond=1e-10)[0]
-            there = motions(trial[None], count)[0]
-            if not ((there - u[:count]) ** 2).sum() < (left**2).sum():
-                return start
-            start, best = trial, there
-        return start
-
-    start = np.concatenate([u[0] @ basis, (u[1] - u[0]) @ basis])
-    return motions(fitted(start, begin)[None], len(u))[0]
-
-
-def _errors(measured, path, begin: int, noise: float) -> dict:
-    """Rms error behind the begin, over the rms of the motion and the noise."""
-    late = (path - measured)[:, begin:]
-    error = float(np.sqrt((late**2).mean()))
-    size = float(np.sqrt((measured[:, begin:] ** 2).mean()))
-    return {
-        "lost": bool(not np.isfinite(error)),
-        "error": error if np.isfinite(error) else 0.0,
-        "size": size,
-        "noise": float(noise),
-        "begin": begin,
-        "end": measured.shape[1],
-    }
+    measured, learned_from = (data["q"].values[0] for data in (held_out, observations))
+    found, learned_from = runs(measured), learned_from[:MOST_RUNS]
+    with np.errstate(all="ignore"):
+        errors = [
+            p - q for (p, _), q in zip(runs(learned_from), learned_from, strict=True)
+        ]
+        late = np.sqrt(np.mean(np.square(errors), axis=(0, 2)))
+    late = np.maximum.accumulate(np.nan_to_num(late, nan=np.inf))
+    late = late[np.minimum(np.arange(measured.shape[1]), len(late) - 1)]
+    law = certain * measured.std() if np.isfinite(certain) else 0.0
+    made = Prediction(
+        [str(name) for name in held_out["dof"].values],
+        [str(unit) for unit in held_out["coordinate_unit"].values],
+        list(measured),
+        [path for path, _ in found],
+        [np.broadcast_to(NORMAL * late[:, None], q.shape) for q in measured],
+        [f"motion {k + 1}" for k in range(len(found))],
+    )
+    return made, [np.sqrt(noise**2 + law**2 + spread**2) for _, spread in found]
 
 
-def _judged(told: Mapping) -> tuple[list[str], list[str]]:
-    """Why a rollout of what was held out denies a law, or leaves a reservation."""
-    share = told["error"] / told["size"]
-    missed = f"rollouts of what was held out miss {100 * share:.2g} % of its rms"
-    if told["lost"]:
-        return ["rollouts of what was held out do not stay finite"], []
-    if share > max(ERROR_OF_NO_LAW, OVER_NOISE * told["noise"] / told["size"]):
-        return [missed], []
-    if share > max(LARGEST_ERROR, OVER_NOISE * told["noise"] / told["size"]):
-        return [], [missed]
-    return [], []
-
-
-def _predicted(told: Mapping) -> list[str]:
-    """Error of rollouts, a sentence."""
-    if told["lost"]:
-        return ["Rollouts of what was held out do not stay finite."]
-    ratio = ""
-    if told["noise"]:
-        ratio = f", {told['error'] / told['noise']:.3g} times the noise"
-    return [
-        f"Rollouts of what was held out, begun by its first {told['begin']} snapshots, "
-        f"miss {100 * told['error'] / told['size']:.2g} % of its rms from there to "
-        f"snapshot {told['end']}{ratio}."
-    ]
+def _begin(held_out: xr.Dataset) -> int:
+    """Snapshots that a free run is fitted to."""
+    return max(4, round(SHARE_OF_BEGIN * held_out.sizes["time"]))
 
 
 def _force_of_demo(q: np.ndarray) -> np.ndarray:

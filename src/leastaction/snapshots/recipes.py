@@ -179,8 +179,9 @@ class NoetherSymmetries(ByEvidence):
     )
     resolution: Share = Field(
         5e-3,
-        description="Violation that must be noticed for a symmetry to be found, where "
-        "no odds can be had; symmetric to within more is undecided.",
+        description="Violation that must be noticed for a symmetry to be found; "
+        "symmetric to within more is undecided. Per period its quantity may change by "
+        "2π as much, over its rms.",
     )
 
 

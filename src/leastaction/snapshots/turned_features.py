@@ -177,19 +177,21 @@ def turned_features(
 ) -> TurnedFeatures | None:
     """Features of turned states (sample, 2 dof), scaled to the cube that these span.
 
-    None if `symmetries` are anything else than one rotation of a plane.
+    None if `symmetries` are anything else than one rotation of a plane, as screws are.
     """
     if len(symmetries) != 1:
         return None
     (matrix,), n = [one.matrix for one in symmetries], basis.dof
     square = -np.trace(matrix @ matrix) / 2
     onto = -matrix @ matrix / square if square > ROUND_OFF else np.zeros((n, n))
-    if not (onto.any() and np.allclose(onto @ matrix, matrix)):
+    turning = onto.any() and np.allclose(onto @ matrix, matrix)
+    offset = symmetries[0].offset
+    if not turning or np.abs(offset - onto @ offset).max() > ROUND_OFF:
         return None
     first = onto[:, np.argmax(np.diag(onto))]
     plane = np.stack([first, matrix @ first / np.sqrt(square)], axis=1)
     frame = np.vstack([np.linalg.pinv(plane) @ onto, null_space(plane.T).T])
-    fixed = -np.linalg.pinv(matrix) @ symmetries[0].offset
+    fixed = -np.linalg.pinv(matrix) @ offset
     arguments = basis.degree, basis.length_scale
     features = TurnedFeatures(*arguments, np.eye(2 * n), np.zeros(2 * n), frame, fixed)
     s = np.column_stack([jet.coefficients[0] for jet in features.turned(states)])

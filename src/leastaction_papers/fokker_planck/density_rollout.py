@@ -6,12 +6,12 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.core.model import IdentifiedModel
 from leastaction.core.simulation import DivergenceError
 from leastaction.core.system import System
 from leastaction.densities.runge_kutta_gill import stream
 from leastaction.densities.stationary_samples import PlaneHistogram
 from leastaction_papers.fokker_planck.contracts import CONTRACTS
+from leastaction_papers.rollout import Rollout, compares
 
 log = logging.getLogger(__name__)
 
@@ -21,44 +21,35 @@ REACH_IN_RMS = 4.0
 CELLS_PER_SIDE = 50
 
 
-def validate(
-    system: System,
-    model: xr.Dataset,
-    simulation: Mapping,
-    settings: Mapping,
-    library: Mapping,
-    *,
-    example: str,
-    seed: int,
-) -> xr.Dataset:
+@compares
+def validate(run: Rollout) -> xr.Dataset:
     """Compare densities of one replicate, in the plane (q_a, q̇_a) of each coordinate.
 
     The random numbers differ from those of the training data. Without a model
     (unidentified coefficients, a divergent path), the estimates are NaN.
     """
-    replicate, dof = int(model["replicate"].values[0]), system.dof
-    run = {
-        **simulation,
-        "duration": settings["lengths"] * simulation["duration"],
+    system, settings, dof = run.system, run.settings, run.system.dof
+    path = {
+        **run.simulation,
+        "duration": settings["lengths"] * run.simulation["duration"],
         "trajectories": settings["trajectories"],
     }
-    key = {"example": example, "seed": seed, "replicate": replicate}
-    low, high, bins = grid = _grid(system, run, key)
+    key = {"example": run.example, "seed": run.seed, "replicate": run.replicate}
+    low, high, bins = grid = _grid(system, path, key)
     step = (high - low) / bins
     centres = low[:, None] + (np.arange(bins) + 0.5) * step[:, None]
-    true = _densities(system, run, grid, key)
+    true = _densities(system, path, grid, key)
     found = np.full_like(true, np.nan)
-    reason = str(model["identifiability"].values[0])
+    reason = str(run.model["identifiability"].values[0])
     try:
         if reason:
             log.warning(
-                "replicate %d has no density of the model: %s", replicate, reason
+                "replicate %d has no density of the model: %s", run.replicate, reason
             )
         else:
-            estimate = IdentifiedModel(model.isel(replicate=0)).system
-            found = _densities(estimate, run, grid, key)
+            found = _densities(run.estimate, path, grid, key)
     except DivergenceError as error:
-        log.warning("the model of replicate %d: %s", replicate, error)
+        log.warning("the model of replicate %d: %s", run.replicate, error)
     return CONTRACTS["density_rollout"].dataset(
         {
             "total_variation": _distance(true, found, step[:dof] * step[dof:]),
@@ -66,7 +57,7 @@ def validate(
             "density_true": true,
         },
         coords={
-            "replicate": [replicate],
+            "replicate": [run.replicate],
             "dof": list(system.coordinates),
             "state": [s.name for s in system.state],
         },

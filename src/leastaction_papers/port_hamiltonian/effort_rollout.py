@@ -32,6 +32,7 @@ from leastaction_papers.port_hamiltonian.coupling import (
     couple,
     coupling_of,
 )
+from leastaction_papers.rollout import Rollout, compares
 
 ROLLOUT = CONTRACTS["port_rollout"]
 # Least singular value above which the algebraic rows of a truth are regular.
@@ -41,25 +42,16 @@ LEAST_REGULARITY_OF_TRUTH = 1e-9
 LINES_OF_INTEGRATION, NODES_PER_LINE = 50, 24
 
 
-def validate(
-    system: PortHamiltonianSystem,
-    model: xr.Dataset,
-    simulation: Mapping,
-    settings: Mapping,
-    library: Mapping,
-    *,
-    example: str,
-    seed: int,
-) -> xr.Dataset:
+@compares
+def validate(run: Rollout) -> xr.Dataset:
     """Scores and motions of one replicate, as the section `port` of `validate` asks."""
-    wanted = settings["port"]
+    system, model, simulation = run.system, run.model, run.simulation
+    wanted = run.settings["port"]
     steps = step_count(simulation["duration"], simulation["time_step"])
     time = simulation["time_step"] * np.arange(steps + 1)
     x, _ = path(system, str(model["scheme"].values), time, simulation)
-    (replicate,) = model["replicate"].values.tolist()
-    sets, _ = draw_sets(
-        time, simulation["training"], example=example, seed=seed, replicate=replicate
-    )
+    key = {"example": run.example, "seed": run.seed, "replicate": run.replicate}
+    sets, _ = draw_sets(time, simulation["training"], **key)
     test = x[sets["test_index"]]
     fits = [PortModel(model, fit) for fit in range(model.sizes["fit"])]
     chosen = fits[0].trained_on(wanted["forward_size"])

@@ -12,7 +12,6 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.estimate import NORMAL_QUANTILE
-from leastaction.core.noise_sweep import over_models
 from leastaction.core.simulation import generator
 from leastaction.ports.dae import runge_kutta_step
 from leastaction.ports.minimal_coordinates import motions
@@ -20,6 +19,7 @@ from leastaction.ports.model import StructureModel
 from leastaction.ports.port_structure import Candidates
 from leastaction.ports.system import PortHamiltonianSystem
 from leastaction_papers.port_hamiltonian.contracts import CONTRACTS
+from leastaction_papers.rollout import Rollout, compares
 
 NEW, LARGER = "new", "larger"
 MATRICES = ("J", "R", "B", "H")
@@ -31,21 +31,13 @@ POWER_OF_ROUNDING = 1e-9
 PROJECTED = 400
 
 
-def validate(
-    system: PortHamiltonianSystem,
-    model: xr.Dataset,
-    simulation: Mapping,
-    settings: Mapping,
-    library: Mapping,
-    *,
-    example: str,
-    seed: int,
-) -> xr.Dataset:
+@compares
+def validate(run: Rollout) -> xr.Dataset:
     """One replicate, in every case of its sweep over noise."""
-    wanted = settings["structure"]
-    (replicate,) = model["replicate"].values.tolist()
+    system, model, simulation = run.system, run.model, run.simulation
+    wanted = run.settings["structure"]
     time = simulation["time_step"] * np.arange(wanted["steps"] + 1)
-    key, count = (seed, example, "validate", replicate), wanted["runs"]
+    key, count = run.key, wanted["runs"]
     runs = {
         name: motions(system, simulation, time, key, count, larger)
         for name, larger in ((NEW, 1.0), (LARGER, wanted["larger"]))
@@ -68,7 +60,7 @@ def validate(
             },
         )
 
-    found = over_models(compared, model, settings.get("cases"))
+    found = run.over_cases(compared)
     return found.assign_coords(noise_level=model["noise_level"])
 
 

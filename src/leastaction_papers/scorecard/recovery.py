@@ -65,27 +65,20 @@ def recovery(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.Dataset:
     Dataset over (replicate, noise_mode, noise_level) of `exact`, whether the terms are
     the true ones modulo scale, gauge and identities; `worst_error`, the largest
     relative error of a true coefficient (1 if the term is missing, infinite for a wrong
-    implicit equation); `wrong_terms`, the number of missing and extra ones (NaN for
-    implicit equations).
+    implicit equation).
     """
     if model.attrs.get("contract") == "implicit_model":
         exact, worst = _implicit_recovery(model, config)
-        return _dataset(model, exact, worst, np.full(exact.shape, np.nan))
-    driven = is_driven(config)
-    found, wanted = law_of(model, truth), true_law(truth, driven)
-    shape = found.shape[:-1]
-    exact, worst, wrong = (np.zeros(shape, kind) for kind in (bool, float, int))
-    for case in np.ndindex(shape):
-        one = compare(found[case], wanted, truth.library, fit_scale=not driven)
-        exact[case], worst[case] = one.exact, one.worst
-        wrong[case] = len(one.missing) + len(one.extra)
-    return _dataset(model, exact, worst, wrong)
-
-
-def _dataset(model: xr.Dataset, exact, worst, wrong) -> xr.Dataset:
+    else:
+        driven = is_driven(config)
+        found, wanted = law_of(model, truth), true_law(truth, driven)
+        exact, worst = (np.zeros(found.shape[:-1], kind) for kind in (bool, float))
+        for case in np.ndindex(exact.shape):
+            one = compare(found[case], wanted, truth.library, fit_scale=not driven)
+            exact[case], worst[case] = one.exact, one.worst
     coords = {name: model[name].values for name in CASES}
-    data = {"exact": exact, "worst_error": worst, "wrong_terms": wrong}
-    return xr.Dataset({k: (CASES, v) for k, v in data.items()}, coords)
+    data = {"exact": (CASES, exact), "worst_error": (CASES, worst)}
+    return xr.Dataset(data, coords)
 
 
 def _implicit_recovery(model: xr.Dataset, config: Mapping) -> tuple[np.ndarray, ...]:

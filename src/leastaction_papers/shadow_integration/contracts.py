@@ -113,9 +113,6 @@ share of points with an error of at most two standard deviations
 
 FIELD_ROLLOUT = mixed_variables(
     """
-    replicate time node:
-        u_true [q] field of the first motion, unseen in training
-        u_estimate [q] that of the model from the same first snapshots
     replicate step:
         error [1] rms error of the motions over their rms, step by step
     replicate:
@@ -124,16 +121,12 @@ FIELD_ROLLOUT = mixed_variables(
         failed [1] motions that left the range of numbers
     replicate value:
         slope_estimate [-] V'(u)
-    replicate wave:
-        frequency [rad/s] of a wave about the mean field; NaN if it grows
     value:
         slope_true [-] V'(u) of the truth
-    wave:
-        frequency_true [rad/s] of the truth; NaN if it grows
     :
         speed_squared_true [m^2/s^2] of the truth
     """,
-    finite=("u_true", "slope_true"),
+    finite=("slope_true",),
     required=("error", "failed", "stable"),
 )
 

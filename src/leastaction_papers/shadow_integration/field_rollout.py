@@ -15,38 +15,24 @@ from leastaction.core.contracts import contracts
 from leastaction.core.expressions import symbol
 from leastaction.core.families import implementation
 from leastaction.core.method import step
-from leastaction.core.noise_sweep import over_models
+from leastaction_papers.rollout import Rollout, compares
 from leastaction_papers.shadow_integration.contracts import CONTRACTS
 
 # Values of u at which V' is compared.
 VALUES = 41
-# Stored steps, the last of a motion.
-STORED = 100
 
 
-def validate(
-    system,
-    model: xr.Dataset,
-    simulation: Mapping,
-    settings: Mapping,
-    library: Mapping,
-    *,
-    example: str,
-    seed: int,
-) -> xr.Dataset:
+@compares
+def validate(run: Rollout) -> xr.Dataset:
     """Roll out one replicate, every case of its sweep over noise.
 
     A model that says that it is not stable is not rolled out; its errors are NaN. A
     ValueError tells that `settings` have no section `field`.
     """
-    if "field" not in settings:
-        raise ValueError(
-            "validate.field is missing: a field that was learned from snapshots needs "
-            "the steps and the number of its rollouts"
-        )
-    replicate = int(model["replicate"].values[0])
-    truth = Truth(system, simulation, settings["field"], (example, seed, replicate))
-    return over_models(truth.compared, model, settings.get("cases"), same=("u_true",))
+    settings = run.section("field", "the steps and the number of motions")
+    key = run.example, run.seed, run.replicate
+    truth = Truth(run.system, run.simulation, settings, key)
+    return run.over_cases(truth.compared)
 
 
 class Truth:
@@ -70,10 +56,9 @@ class Truth:
         )
         self.u = found["q"].values[0]
         self.velocity = found["qdot"].values[0, :, 0]
-        self.time_step, self.domain, self.field = dt, system.domain, system.field
+        self.time_step, self.field = dt, system.field
         self._law = system.evaluated(system.acceleration)
         self.values = np.linspace(settings["low"], settings["high"], VALUES)
-        self.waves = np.arange(self.domain.nodes // 2 + 1)
 
     def _jet(self) -> list[sp.Symbol]:
         """Symbols of u and of its derivatives by x."""
@@ -86,18 +71,10 @@ class Truth:
         law = sp.lambdify(u, -self._law.subs(dict.fromkeys(others, 0)), "numpy")
         return np.broadcast_to(law(self.values), self.values.shape)
 
-    def stiffness(self) -> list[float]:
-        """−∂u_tt/∂(∂^m u/∂x^m) of the field at rest, m = 0, 1, ..."""
-        still = dict.fromkeys(self._jet(), 0)
-        return [-float(sp.diff(self._law, s).subs(still)) for s in self._jet()]
-
-    def frequency(self) -> np.ndarray:
-        """Angular frequencies of waves about u = 0, rad/s; NaN where a wave grows."""
-        numbers = 2 * np.pi / self.domain.length * self.waves
-        terms = enumerate(self.stiffness())
-        square = np.asarray(sum((c * (1j * numbers) ** m).real for m, c in terms))
-        with np.errstate(invalid="ignore"):
-            return np.sqrt(square)
+    def squared_speed(self) -> float:
+        """∂u_tt/∂u_xx of the field at rest, that of long waves."""
+        _, _, curvature, *_ = jet = self._jet()
+        return float(sp.diff(self._law, curvature).subs(dict.fromkeys(jet, 0)))
 
     def compared(self, dataset: xr.Dataset) -> xr.Dataset:
         """Everything about one model, contract ``shadow_field_rollout``."""
@@ -109,34 +86,20 @@ class Truth:
             path = np.full_like(self.u, np.nan)
             path[:, :2] = self.u[:, :2]
         error = np.sqrt(((path - self.u) ** 2).mean(axis=(0, 2)) / (self.u**2).mean())
-        theta = 2 * np.pi / self.domain.nodes * self.waves
-        stored = np.arange(max(0, self.steps - STORED), self.steps + 1)
-        with np.errstate(invalid="ignore"):
-            frequency = np.sqrt(model.squared_frequency(theta))
+        about = {"units": "see field", "long_name": "value of u"}
         return CONTRACTS["shadow_field_rollout"].dataset(
             {
-                "u_true": self.u[0, stored],
-                "u_estimate": path[0, stored],
                 "error": error,
                 "speed_squared": model.speed_squared(),
                 "stable": float(model.stable),
                 "failed": float((~np.isfinite(path).all(axis=(1, 2))).sum()),
                 "slope_estimate": model.slope(self.values),
                 "slope_true": self.slope(),
-                "frequency": frequency,
-                "frequency_true": self.frequency(),
-                "speed_squared_true": self.stiffness()[2] * -1.0,
+                "speed_squared_true": self.squared_speed(),
             },
             coords={
                 "replicate": dataset["replicate"].values,
-                "time": ("time", stored * self.time_step, _about("s", "time")),
-                "node": ("node", self.domain.x, _about("m", "position of the node")),
-                "value": ("value", self.values, _about("see field", "value of u")),
-                "wave": ("wave", self.waves, _about("1", "waves along the line")),
+                "value": ("value", self.values, about),
             },
             attrs={"time_step": self.time_step},
         )
-
-
-def _about(units: str, meaning: str) -> dict:
-    return {"units": units, "long_name": meaning}

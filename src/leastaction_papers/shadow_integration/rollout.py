@@ -16,11 +16,11 @@ from leastaction.core.compiled import evaluator
 from leastaction.core.contracts import contracts
 from leastaction.core.families import implementation
 from leastaction.core.multi_index import factors
-from leastaction.core.noise_sweep import over_models
 from leastaction.core.runge_kutta import motion_of, substeps_of
 from leastaction.core.simulation import first_index, generator, halton_starts
 from leastaction.core.system import System
 from leastaction.snapshots import backward_error_numerical as backward
+from leastaction_papers.rollout import Rollout, compares
 from leastaction_papers.shadow_integration.contracts import CONTRACTS
 
 # Degree of the monotone map between two Hamiltonians of one degree of freedom.
@@ -39,16 +39,8 @@ STEPS_OF_PASSAGE_END = 400
 STATES_BETWEEN_SNAPSHOTS = 20
 
 
-def validate(
-    system: System,
-    model: xr.Dataset,
-    simulation: Mapping,
-    settings: Mapping,
-    library: Mapping,
-    *,
-    example: str,
-    seed: int,
-) -> xr.Dataset:
+@compares
+def validate(run: Rollout) -> xr.Dataset:
     """Roll out one replicate, every case of its sweep over noise.
 
     A learned Lagrangian has a factor of its own. Its energies are divided by `scale`,
@@ -62,18 +54,14 @@ def validate(
     main order is the last of a shadow Lagrangian and the first of another. A ValueError
     tells that `settings` have no section `shadow`.
     """
-    if "shadow" not in settings:
-        raise ValueError(
-            "validate.shadow is missing: a learned Lagrangian needs the start and the "
-            "steps of its rollout and a box of states"
-        )
-    rng = generator(seed, example, "validate", int(model["replicate"].values[0]), 0)
-    truth = Truth(system, simulation, settings["shadow"])
+    settings = run.section("shadow", "its start and steps and a box of states")
+    rng = generator(*run.key, 0)
+    truth = Truth(run.system, run.simulation, settings)
 
     def compared(dataset: xr.Dataset) -> xr.Dataset:
-        return Comparison(dataset, truth, settings["shadow"]).dataset(rng)
+        return Comparison(dataset, truth, settings).dataset(rng)
 
-    return over_models(compared, model, settings.get("cases"), same=("q_true",))
+    return run.over_cases(compared, same=("q_true",))
 
 
 class Truth:

@@ -28,6 +28,7 @@ from leastaction_papers.scorecard.verdict import binomial_band, summary_of
 from leastaction_papers.shadow_integration.shadow_panel import (
     Learned,
     cyclic_coordinates,
+    errors_at,
     learned_at,
 )
 from leastaction_papers.shadow_integration.symmetry_rows import TABLE as SYMMETRIES
@@ -280,11 +281,6 @@ MOTION = (
         kind="minimum",
     ),
 )
-
-
-def errors_at(rollout: xr.Dataset, step: int) -> np.ndarray:
-    """Error after so many steps, one per replicate; infinite if a motion failed."""
-    return rollout["error"].isel(step=step).fillna(np.inf).values
 
 
 def _field_error(step: int, when: str, limit: str) -> Row:

@@ -110,3 +110,8 @@ def cyclic_coordinates(system: System) -> list[str]:
     """Coordinates that the true Lagrangian does not depend on."""
     pairs = zip(system.coordinates, system.q, strict=True)
     return [name for name, q in pairs if not system.lagrangian.has(q)]
+
+
+def errors_at(rollout: xr.Dataset, step: int) -> np.ndarray:
+    """Error after so many steps, one per replicate; infinite if a motion failed."""
+    return rollout["error"].isel(step=step).fillna(np.inf).values

@@ -16,8 +16,8 @@ import xarray as xr
 
 from leastaction.core.expressions import symbol
 from leastaction.core.system import System
-from leastaction.figures import readable
 from leastaction.snapshots.discrete_lagrangian import RULES
+from leastaction_papers.scorecard import readable
 from leastaction_papers.scorecard.panel import Panel
 from leastaction_papers.scorecard.readable import number_text
 from leastaction_papers.scorecard.tables import Table

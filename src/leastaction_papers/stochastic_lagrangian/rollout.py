@@ -6,7 +6,7 @@ paths the scatter of two finite ensembles would hide the error of a good model.
 
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -16,25 +16,17 @@ import xarray as xr
 from leastaction.core.compiled import evaluator
 from leastaction.core.initial_state import ensemble_starts
 from leastaction.core.library import Library
-from leastaction.core.model import IdentifiedModel
 from leastaction.core.simulation import generator, step_count
 from leastaction.core.system import System, is_singular
 from leastaction.ensembles.strong_taylor import fill_paths, integrator, white_noise
+from leastaction_papers.rollout import Rollout, compares
 from leastaction_papers.stochastic_lagrangian.comparison import comparison
 
 log = logging.getLogger(__name__)
 
 
-def validate(
-    system: System,
-    model: xr.Dataset,
-    simulation: Mapping,
-    settings: Mapping,
-    library: Mapping,
-    *,
-    example: str,
-    seed: int,
-) -> xr.Dataset:
+@compares
+def validate(run: Rollout) -> xr.Dataset:
     """Roll out one replicate over several training lengths.
 
     Mean and standard deviation over the ensemble of truth and model, their mean
@@ -44,21 +36,20 @@ def validate(
     did not stay finite (they are left out of its statistics). The random numbers differ
     from those of the training data.
     """
-    replicate = int(model["replicate"].values[0])
-    estimate = IdentifiedModel(model.isel(replicate=0)).system
+    system, simulation, settings = run.system, run.simulation, run.settings
+    estimate = run.estimate
     training, dt = simulation["duration"], simulation["time_step"]
     steps = step_count(settings["lengths"] * training, dt)
     every = math.ceil(steps / (settings["samples"] - 1))
     wiener = max(system.wiener_processes, estimate.wiener_processes)
-    key = seed, example, "validate", replicate
-    noise = white_noise(*key, wiener)
+    noise = white_noise(*run.key, wiener)
     starts = ensemble_starts(
         simulation["initial_state"],
         system,
-        partial(generator, *key),
+        partial(generator, *run.key),
         settings["trajectories"],
     )
-    projection = Library.from_config(library, system.coordinates).projection(system)
+    projection = Library.from_config(run.library, system.coordinates).projection(system)
     scale = 1.0 if projection is None else projection[1]
     time = np.arange(0, steps + 1, every) * dt
     along, followed = np.empty((2, len(starts), len(time), 2 * system.dof))
@@ -76,7 +67,7 @@ def validate(
         training,
         growth=_growth(system, along, time, scale),
         diverged=found["diverged"],
-        replicate=model["replicate"],
+        replicate=run.model["replicate"],
         axis={"state": [s.name for s in system.state]},
         judged=slice(0, system.dof),
     )

@@ -18,8 +18,7 @@ from leastaction.core.euler_lagrange import rayleigh_force, symbols
 from leastaction.core.expressions import parse
 from leastaction.core.families import is_field, system_from_config
 from leastaction.core.library import Library
-from leastaction.figures import readable
-from leastaction_papers.scorecard import scores
+from leastaction_papers.scorecard import readable, scores
 from leastaction_papers.scorecard.scores import truth_of, volatility_law
 from leastaction_papers.scorecard.tables import Table
 

@@ -5,7 +5,6 @@ a rollout, beyond the training duration, is prediction.
 """
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
@@ -13,23 +12,15 @@ import xarray as xr
 from leastaction.core.compiled import evaluator
 from leastaction.core.initial_state import random_names, state_of_names
 from leastaction.core.model import IdentifiedModel
-from leastaction.core.noise_sweep import over_models
 from leastaction.core.runge_kutta import Motion, motion_of, substeps_of
 from leastaction.core.simulation import generator, step_count
 from leastaction.core.system import System, is_singular
+from leastaction_papers.rollout import Rollout, compares
 from leastaction_papers.xl_sindy.contracts import CONTRACTS
 
 
-def validate(
-    system: System,
-    model: xr.Dataset,
-    simulation: Mapping,
-    settings: Mapping,
-    library: Mapping,
-    *,
-    example: str,
-    seed: int,
-) -> xr.Dataset:
+@compares
+def validate(run: Rollout) -> xr.Dataset:
     """Roll out one replicate, every case of its sweep over noise.
 
     Stored are paths of truth and model, their velocities and accelerations; the
@@ -38,21 +29,21 @@ def validate(
     truth; the trajectories that did not stay finite. The random numbers are those of
     the training data.
     """
-    replicate = int(model["replicate"].values[0])
-    run = _Run(system, simulation, settings, example, seed, replicate)
+    truth = _Truth(run)
     # Cases that are wanted and that the model has; if there is none, all it has.
-    both, wanted = {}, settings.get("cases", {})
+    both, wanted = {}, run.settings.get("cases", {})
     for key, name in (("modes", "noise_mode"), ("levels", "noise_level")):
-        there = model[name].values if name in model.dims else ()
+        there = run.model[name].values if name in run.model.dims else ()
         both[key] = [v for v in there if v in wanted.get(key, ())]
     same = "q_true", "qdot_true", "qddot_true"
-    return over_models(run.beside, model, both, same)
+    return run.over_cases(truth.beside, both, same)
 
 
-class _Run:
+class _Truth:
     """The truth's rollout, beside which every model is put."""
 
-    def __init__(self, system, simulation, settings, example, seed, replicate):
+    def __init__(self, run: Rollout):
+        system, simulation, settings = run.system, run.simulation, run.settings
         start = simulation["initial_state"]
         self.drawn_names = tuple(start.get("random", {}))
         self.inputs = simulation["input"]
@@ -64,7 +55,7 @@ class _Run:
         self.names = list(system.coordinates)
         draw, state_of = random_names(start), state_of_names(start, system)
         count = min(settings["trajectories"], simulation["trajectories"])
-        keys = seed, example, "simulate", replicate
+        keys = run.seed, run.example, "simulate", run.replicate
         drawn = [draw(generator(*keys, i), i) for i in range(count)]
         self.values = [tuple(one.values()) for one in drawn]
         self.starts = [state_of(one) for one in drawn]

@@ -9,7 +9,7 @@ import sympy as sp
 
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.library import canonical, compare
-from leastaction.figures import readable
+from leastaction_papers.scorecard import readable
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel
 from leastaction_papers.scorecard.recovery import (
     is_driven,

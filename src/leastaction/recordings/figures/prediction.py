@@ -11,7 +11,7 @@ from leastaction.figures.readable import percent_text
 from leastaction.figures.style import grid_of, key, legend_on_top, small
 from leastaction.recordings.contracts import shown_units
 
-MOST_TRAJECTORIES = 4
+MOST_TRAJECTORIES, MOST_CHANNELS = 4, 6
 HISTOGRAM_BINS = 41
 MOST_SAMPLES_PER_SEGMENT = 2048
 
@@ -19,13 +19,14 @@ MOST_SAMPLES_PER_SEGMENT = 2048
 def prediction(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Held-out trajectories, the free run of the law, and their difference.
 
-    One row per trajectory and coordinate, with the 95 % band of the coefficients; the
+    One row per trajectory and coordinate (of many, some), with the 95 % band; the
     part that fixed the initial state is grey.
     """
     rollout = panels[0].rollout(MAIN)
     names, units, factors = shown_units(rollout)
     count = min(rollout.sizes["trajectory"], MOST_TRAJECTORIES)
-    rows = [(k, a) for k in range(count) for a in range(len(names))]
+    some = np.linspace(0, len(names) - 1, min(len(names), MOST_CHANNELS)).round()
+    rows = [(k, int(a)) for k in range(count) for a in some]
     shape = {"sharex": "row", "width_ratios": [1.7, 1]}
     figure, grid = grid_of(settings, len(rows), 2, row=34, rest=16, **shape)
     number = rollout["path_trajectory"].values

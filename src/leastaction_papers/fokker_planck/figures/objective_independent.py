@@ -22,8 +22,7 @@ from leastaction_papers.fokker_planck.stationary_parameters import (
     true_coefficients,
     true_level,
 )
-from leastaction_papers.scorecard.axes import plain_numbers, range_bar
-from leastaction_papers.scorecard.looks import look, marked
+from leastaction_papers.scorecard.looks import look, marked, plain_numbers, range_bar
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel
 
 KINDS = {"lagrangian": "$L$", "dissipation": "damping"}

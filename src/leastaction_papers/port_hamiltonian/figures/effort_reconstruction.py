@@ -18,9 +18,7 @@ from leastaction.core.units import dimension_of
 from leastaction.core.units import unit as unit_of
 from leastaction.figures.readable import listed
 from leastaction.figures.style import grid_of, key, legend_on_top, note, small
-from leastaction_papers.port_hamiltonian.figures.learning_curves import component
-from leastaction_papers.scorecard.axes import time_axis
-from leastaction_papers.scorecard.looks import SIZE
+from leastaction_papers.scorecard.looks import SIZE, time_axis
 from leastaction_papers.scorecard.panel import BASELINE, Panel, panel_title
 from leastaction_papers.scorecard.readable import plain_scientific, unit_label
 
@@ -139,7 +137,7 @@ def _efforts(panel: Panel, pool: str) -> Iterator[Effort]:
     for j, unit in enumerate(_units(panel)):
         one = rollout.isel(effort=j)
         yield Effort(
-            component("effort", j),
+            f"$z_{{{j + 1}}}$",
             unit,
             rollout["time"].values,
             one["effort_true"].values,

@@ -14,8 +14,14 @@ from matplotlib.ticker import LogLocator
 from leastaction.figures.readable import listed
 from leastaction.figures.style import grid_of, key, legend_on_top
 from leastaction_papers.port_hamiltonian.scores import curves
-from leastaction_papers.scorecard.axes import double_logarithmic
-from leastaction_papers.scorecard.looks import COMPONENTS, MARKERS, SIZE, colored, look
+from leastaction_papers.scorecard.looks import (
+    COMPONENTS,
+    MARKERS,
+    SIZE,
+    colored,
+    double_logarithmic,
+    look,
+)
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction_papers.scorecard.readable import plain_scientific
 

@@ -7,8 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from leastaction.figures.style import key
-from leastaction_papers.scorecard.axes import time_axis
-from leastaction_papers.scorecard.looks import Look, look
+from leastaction_papers.scorecard.looks import Look, look, time_axis
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel
 from leastaction_papers.shadow_integration.shadow_panel import Learned
 

@@ -1,4 +1,4 @@
-"""Fields learned from snapshots: motion, errors over time, V' and dispersion."""
+"""Fields learned from snapshots: errors of unseen motions over time."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,14 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leastaction.figures.style import grid_of, key, legend_on_top, small
-from leastaction_papers.scorecard.axes import time_axis
-from leastaction_papers.scorecard.looks import look
+from leastaction_papers.scorecard.looks import look, time_axis
 from leastaction_papers.scorecard.panel import MAIN, Panel, panel_title
 from leastaction_papers.scorecard.readable import number_text
-from leastaction_papers.shadow_integration.scores import (
-    errors_at,
-)
-from leastaction_papers.shadow_integration.shadow_panel import learned_at
+from leastaction_papers.shadow_integration.shadow_panel import errors_at, learned_at
 
 ESTIMATORS = (MAIN, "second_order", "spectral", "finite_differences")
 HEIGHT, REST = 48.0, 14.0

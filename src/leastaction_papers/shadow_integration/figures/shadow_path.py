@@ -9,7 +9,7 @@ from matplotlib.patches import Patch
 
 from leastaction.figures.readable import listed
 from leastaction.figures.style import grid_of, key, legend_on_top, small
-from leastaction_papers.scorecard.axes import time_axis
+from leastaction_papers.scorecard.looks import time_axis
 from leastaction_papers.scorecard.panel import Panel, panel_title
 from leastaction_papers.scorecard.readable import plain_scientific, scientific
 from leastaction_papers.shadow_integration.figures._shared import (

@@ -5,74 +5,65 @@ systems take the same normal numbers, those of the model turned into its modes.
 """
 
 import logging
-from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
 
 from leastaction.core.expressions import parse
-from leastaction.core.model import IdentifiedModel
 from leastaction.core.simulation import generator
 from leastaction.fields import schemes
 from leastaction.fields.ensemble import field_initial_states, node_coordinate
 from leastaction.fields.field_system import FieldSystem
+from leastaction_papers.rollout import Rollout, compares
 from leastaction_papers.stochastic_lagrangian.comparison import comparison
 
 log = logging.getLogger(__name__)
 
 
-def validate(
-    system: FieldSystem,
-    model: xr.Dataset,
-    simulation: Mapping,
-    settings: Mapping,
-    library: Mapping,
-    *,
-    example: str,
-    seed: int,
-) -> xr.Dataset:
+@compares
+def validate(run: Rollout) -> xr.Dataset:
     """Roll out one replicate over `lengths` training durations, by exact modes.
 
     The model has a motion for all trajectories, or for none: they count as `diverged`.
     The truth has a quadratic density.
     """
-    replicate = int(model["replicate"].values[0])
+    system, simulation, settings = run.system, run.simulation, run.settings
     training = simulation["duration"]
     time = np.linspace(0.0, settings["lengths"] * training, settings["samples"])
-    estimate = IdentifiedModel(model.isel(replicate=0)).system
+    estimate = run.estimate
     draw = field_initial_states(simulation["initial_state"], system)
     n = settings["trajectories"]
-    runs = [_Run(system, system, time)]
+    sums = [_Sums(system, system, time)]
     try:
         estimate.check()
-        runs.append(_Run(estimate, system, time))
+        sums.append(_Sums(estimate, system, time))
     except ValueError as error:
         log.warning("the model counts as diverged: %s", error)
     for trajectory in range(n):
-        rng = generator(seed, example, "validate", replicate, trajectory)
+        rng = generator(*run.key, trajectory)
         start = draw(rng)
         normals = rng.standard_normal((len(time) - 1, system.dof, 2))
-        for run in runs:
-            run.add(start, normals)
+        for one in sums:
+            one.add(start, normals)
     # ρ of a Lagrangian in which the reference has its given coefficient, over ours.
-    reference = parse(library["reference"], system.names).diff(system.state[1], 2)
+    reference = parse(run.library["reference"], system.names).diff(system.state[1], 2)
     scale = float(reference) / system.mass_density
-    truth = runs[0].statistics(scale)
+    truth = sums[0].statistics(scale)
     nothing = {name: np.full_like(values, np.nan) for name, values in truth.items()}
     return comparison(
         truth,
-        runs[1].statistics(1.0) if runs[1:] else nothing,
+        sums[1].statistics(1.0) if sums[1:] else nothing,
         time,
         training,
         growth=scale * system.energy_growth * time,
-        diverged=0 if runs[1:] else n,
-        replicate=model["replicate"],
+        diverged=0 if sums[1:] else n,
+        replicate=run.model["replicate"],
         axis={"node": node_coordinate(system.domain)},
         contract="field_rollout",
     )
 
 
-class _Run:
+class _Sums:
     """Running sums over trajectories of one system, about its noise-free motion."""
 
     def __init__(self, system: FieldSystem, truth: FieldSystem, time: np.ndarray):

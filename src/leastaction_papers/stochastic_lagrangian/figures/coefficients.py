@@ -20,8 +20,7 @@ from leastaction.figures.style import (
     small,
 )
 from leastaction_papers.scorecard import scores
-from leastaction_papers.scorecard.axes import fill_lines
-from leastaction_papers.scorecard.looks import look, marked
+from leastaction_papers.scorecard.looks import fill_lines, look, marked
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction_papers.scorecard.readable import extremes
 

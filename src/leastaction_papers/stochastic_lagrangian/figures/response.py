@@ -9,8 +9,7 @@ from matplotlib.patches import Patch
 
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.figures.style import AT_X, grid_of, key, legend_on_top, note, small
-from leastaction_papers.scorecard.axes import time_axis
-from leastaction_papers.scorecard.looks import look
+from leastaction_papers.scorecard.looks import look, time_axis
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction_papers.scorecard.readable import divergence, extremes, mean_path_errors
 

@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from leastaction.figures.style import DASHED, grid_of, key, legend_on_top
-from leastaction_papers.scorecard.axes import log_numbers, range_bar
-from leastaction_papers.scorecard.looks import look
+from leastaction_papers.scorecard.looks import log_numbers, look, range_bar
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel
 from leastaction_papers.scorecard.scores import (
     coefficients,

@@ -11,7 +11,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure, SubFigure
 
 from leastaction.figures.style import StyledFigure, small
-from leastaction_papers.scorecard.axes import time_axis
+from leastaction_papers.scorecard.looks import time_axis
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction_papers.scorecard.readable import divergence, extremes, mean_path_errors
 
