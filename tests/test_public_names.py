@@ -75,7 +75,7 @@ def test_ten_first_actions_of_a_pysindy_user():
     assert law.equations[0].startswith("xddot = ")
     assert law.terms.value[1] == law.coefficient("x**2")
     assert abs(law.coefficient("x**2") + 4.5) < 1e-4
-    assert "Found" in str(law) and "xddot" in str(law)
+    assert "Law found" in str(law) and "xddot" in str(law)
     assert law.score() > 0.999999 and law.rms_error.max() < 1e-4
     path = law.simulate([1.0], [0.0], time[:50])
     assert np.allclose(path.q[:, 0], x[0, :50], atol=1e-5)

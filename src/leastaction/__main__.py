@@ -19,7 +19,7 @@ INTERRUPTED, PIPE_CLOSED = 130, 141
 
 
 class _Version(argparse.Action):
-    """Print the version; it is looked up when it is asked for."""
+    """Print the version, which is looked up only then."""
 
     def __call__(self, parser, *_):
         import leastaction
@@ -76,6 +76,12 @@ def parser() -> argparse.ArgumentParser:
     _add_analysis(learn.add_argument)
     _add_modes(modes.add_argument)
     _add_calibration(calibrate.add_argument)
+    demo.set_defaults(run=_demo)
+    describe.set_defaults(run=_describe)
+    learn.set_defaults(run=_learn)
+    modes.set_defaults(run=_modes)
+    calibrate.set_defaults(run=_calibrate)
+    export.set_defaults(run=_export)
     return program
 
 
@@ -228,34 +234,31 @@ def _add_calibration(add: Callable) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 1 after one message if the data cannot be used."""
-    options = parser().parse_args(arguments)
     sys.stdout.reconfigure(encoding="utf-8")  # laws have letters that ASCII lacks
-    commands = {
-        "demo": _demo,
-        "describe": _describe,
-        "learn": _learn,
-        "modes": _modes,
-        "calibrate": _calibrate,
-        "export": _export,
-    }
-    command = commands[options.command]
     try:
-        from leastaction.recordings.command_line import in_shell_words
-        from leastaction.recordings.error import RecordingError
-
         try:
-            command(options)
+            return _run(parser().parse_args(arguments))
+        finally:
             sys.stdout.flush()
-        except BrokenPipeError:  # who reads the output has gone, as `head` does
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return PIPE_CLOSED
-        except (RecordingError, OSError) as error:
-            message = in_shell_words(str(error))
-            print(f"leastaction: {message}", file=sys.stderr)
-            return 1
+    except BrokenPipeError:  # the reader of the output has ended, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
     except KeyboardInterrupt:
         print("leastaction: interrupted", file=sys.stderr)
         return INTERRUPTED
+
+
+def _run(options: argparse.Namespace) -> int:
+    from leastaction.recordings.command_line import in_shell_words
+    from leastaction.recordings.error import RecordingError
+
+    try:
+        options.run(options)
+    except BrokenPipeError:
+        raise
+    except (RecordingError, OSError) as error:
+        print(f"leastaction: {in_shell_words(str(error))}", file=sys.stderr)
+        return 1
     return 0
 
 
@@ -325,16 +328,16 @@ def _learn(options) -> None:
         title=options.title or Path(options.table[0]).stem.replace("$", ""),
         progress=not options.quiet,
     )
-    told = law.to_markdown()
+    page = law.to_markdown()
     for path in options.test:
         about = f"\n## What it predicts of {plain_text(Path(path).name)}\n\n"
-        told += about + law.test(path, **how).prediction()
+        page += about + law.test(path, **how).prediction()
     options.out.mkdir(parents=True, exist_ok=True)
     law.save(options.out / "model.nc")
-    save_text(told, options.out / "law.md")
+    save_text(page, options.out / "law.md")
     for name in law.figures:
         save_figure(law.plot(name), options.out / f"{name}.png")
-    print(told, end="")
+    print(page, end="")
     made = ["law.md", *(f"{name}.png" for name in law.figures), "model.nc"]
     print(f"Written to {options.out}/: {', '.join(made)}", file=sys.stderr)
 

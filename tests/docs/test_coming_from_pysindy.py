@@ -27,7 +27,7 @@ def law(motions):
 
 def test_what_is_typed_first(law, motions, capsys, tmp_path):
     print(law)  # 2
-    assert "**Found.**" in capsys.readouterr().out
+    assert "**Law found.**" in capsys.readouterr().out
     assert law.equations[0].startswith("xddot = ")  # 3
     assert list(law.terms.query("of == 'D'").term) == ["xdot**2"]  # 4
     assert law.coefficient("xdot**2", of="D") == pytest.approx(0.05, rel=0.1)

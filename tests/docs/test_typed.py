@@ -22,7 +22,7 @@ README, FIRST_LAW = ROOT / "README.md", ROOT / "docs/your_own_data.md"
 NOTEBOOKS = sorted((ROOT / "docs").glob("*.ipynb"))
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[-+]\d+)?")
 # How long something took, and whether it was measured in 9 s or in 10.
-SECONDS = re.compile(r"finding the law took \d+ s")
+SECONDS = re.compile(r"computing time: \d+ s")
 # Relative difference of a number between processors: a tenth of what is printed as ±.
 DIFFERENCE = 0.1
 

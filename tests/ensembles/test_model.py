@@ -50,7 +50,7 @@ def test_it_prints_its_lagrangian_with_errors_and_the_laws(path):
     width = NORMAL_QUANTILE * model.standard_error("x**2")
     shown = " ± ".join(rounded(model.coefficient("x**2"), width))
     assert f"{shown}  x**2" in text
-    assert "0.5 (given)  xdot**2" in text
+    assert "0.5 (fixed)  xdot**2" in text
     for title in ("Lagrangian", "Volatility", "Equations of motion", "Hamiltonian"):
         assert title in text
     assert "cannot tell" not in text

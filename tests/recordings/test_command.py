@@ -125,23 +125,42 @@ def test_the_law_of_another_table_is_not_overwritten(tmp_path, monkeypatch, caps
     assert status == 1 and "--out rig is a file; name a folder" in told
 
 
-def test_an_interrupt_ends_without_a_traceback(monkeypatch, capsys):
+@pytest.mark.parametrize("name", ["describe.describe", "learn.learn"])
+def test_an_interrupt_ends_without_a_traceback(name, tmp_path, monkeypatch, capsys):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("leastaction.recordings.describe.describe", stop)
-    assert run(capsys, "describe", "x.csv") == (130, "leastaction: interrupted\n")
+    monkeypatch.setattr(f"leastaction.recordings.{name}", stop)
+    words = [name.partition(".")[0], "x.csv", *(ANGLE if "learn" in name else [])]
+    assert run(capsys, *words) == (130, "leastaction: interrupted\n")
 
 
-def test_a_closed_output_ends_without_a_traceback(tmp_path):
+@pytest.mark.parametrize(
+    ("line", "status"),  # argparse passes over an output of its own that is closed
+    [("describe rig.csv", 141), ("--version", 141), ("learn --help", 0)],
+)
+def test_a_closed_output_ends_without_a_traceback(line, status, tmp_path):
     write(tmp_path, rows(2), HEADER)
-    line = [sys.executable, "-m", "leastaction", "describe", "rig.csv"]
-    described = subprocess.Popen(
-        line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    started = subprocess.Popen(
+        [sys.executable, "-m", "leastaction", *line.split()],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
-    described.stdout.close()
-    assert described.stderr.read() == ""
-    assert described.wait() == program.PIPE_CLOSED == 128 + signal.SIGPIPE
+    started.stdout.close()
+    assert started.stderr.read() == ""
+    assert started.wait() == status
+    assert program.PIPE_CLOSED == 128 + signal.SIGPIPE
+
+
+def test_a_version_and_a_command_that_is_none(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        program.main(["--version"])
+    assert capsys.readouterr().out == f"leastaction {la.__version__}\n"
+    with pytest.raises(SystemExit, match="2"):
+        program.main(["lern", "rig.csv"])
+    assert "invalid choice: 'lern' (choose from" in capsys.readouterr().err
 
 
 def test_the_demonstration_says_what_to_type(tmp_path, monkeypatch, capsys):

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from recorded import ROOT, completed
+from scipy.integrate import solve_ivp
 
 import leastaction as la
 from leastaction.core.files import load
@@ -256,9 +257,10 @@ def test_a_law_predicts_and_draws(law, tmp_path):
         assert law.plot(name).axes
     with pytest.raises(ValueError, match="unknown figure 'phase'"):
         law.plot("phase")
-    assert law.to_markdown() == str(law) == repr(law)
+    assert law.to_markdown() == str(law)
+    assert repr(law) == f"Law: found\n{law.terms}"
     assert r"x^{2}" in law._repr_markdown_() and r"\pm" in law._repr_markdown_()
-    assert str(law).startswith("**Found.**")
+    assert str(law).startswith("**Law found.**")
 
 
 def test_coefficients_have_units(law):
@@ -303,9 +305,9 @@ def test_inertia_alone_is_no_law(law):
 
 def test_a_law_tells_what_it_was_learned_from(law):
     text = law.to_markdown()
-    assert "learned from: 4 trajectories, 6000 samples, 120 s" in text
-    assert "held out for the prediction: 1 trajectory, 1500 samples, 30 s" in text
-    assert "s of computing" in text
+    assert "training data: 4 trajectories, 6000 samples, 120 s" in text
+    assert "held-out data: 1 trajectory, 1500 samples, 30 s" in text
+    assert "computing time: " in text
 
 
 def test_a_random_motion_has_no_path(tmp_path):
@@ -559,3 +561,37 @@ def test_the_package_needs_no_snakemake_and_starts_light():
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""  # no bar where there is no terminal
+
+
+def test_two_motors_with_one_unknown_gain():
+    """Two carts on springs, currents in A, 2.5 N/A; one mass is known."""
+    time = np.arange(0, 10, 0.01)
+    one, two = (
+        lambda t: np.sin(np.pi * t) + 0.7 * np.sin(7 * t),
+        lambda t: 0.8 * np.cos(4.4 * t) + 0.6 * np.sin(10 * t),
+    )
+
+    def rate(t, state):
+        x, y, v, w = state
+        pull = 15 * (x - y)
+        return v, w, 2.5 * one(t) - 20 * x - pull, (2.5 * two(t) + pull - 10 * y) / 0.7
+
+    motion = solve_ivp(rate, (0, 10), [0] * 4, "DOP853", time, rtol=1e-9).y[:2]
+    motion += 1e-4 * np.random.default_rng(5).standard_normal(motion.shape)
+    motor = {"unit": "A", "gain": "shared"}
+    law = la.learn(
+        {"x": motion[0], "y": motion[1], "i": one(time), "j": two(time)},
+        time=time,
+        coordinates={"x": "m", "y": "m"},
+        inputs={"x": motor | {"column": "i"}, "y": motor | {"column": "j"}},
+        library={
+            "reference": "0.5*xdot**2",
+            "lagrangian": ["xdot**2", "ydot**2", "x**2", "y**2", "(x - y)**2", "x**4"],
+            "dissipation": ["xdot**2", "ydot**2"],
+        },
+        progress=False,
+    )
+    terms = law.terms.set_index(["of", "term"])
+    for term, value in {"ydot**2": 0.35, "x**2": -10, "(x - y)**2": -7.5}.items():
+        assert terms.low["L", term] < value < terms.high["L", term], term
+    assert "the input of y is 2.5" in "".join(law.warnings)

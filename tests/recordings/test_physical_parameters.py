@@ -146,4 +146,4 @@ def test_what_a_small_motion_cannot_tell_apart_is_one_parameter():
     assert f"of `{other}`" in row.grouped
     weight = float(row.grouped.split()[0])
     assert weight == pytest.approx({root: -1, "x**2": -2}[other], rel=0.1)
-    assert "their sum alone is seen" in law.to_markdown()
+    assert "their sum alone is identified" in law.to_markdown()

@@ -331,7 +331,7 @@ def test_a_small_force_that_is_missed_is_said_on_the_first_line(late):
     )
     first = str(found).splitlines()[0]
     if late:
-        assert first.startswith("**Found, with reservations: the law misses 0.")
+        assert first.startswith("**Law found, with reservations: the law misses 0.")
         assert "% of the force, and over whole runs" in first
         assert "depends on the states before" in found.reservations[1]
         # Late by .06 s it is a mass that is smaller by .3 * .06, to first order.
@@ -342,7 +342,7 @@ def test_a_small_force_that_is_missed_is_said_on_the_first_line(late):
         ):
             assert rows.loc[(term, of), "low"] < true < rows.loc[(term, of), "high"]
     else:
-        assert first == "**Found.**"
+        assert first == "**Law found.**"
 
 
 def test_friction_of_another_form_is_not_simply_found():
@@ -363,5 +363,5 @@ def test_friction_of_another_form_is_not_simply_found():
         x += step / fine * v
     noise = 1e-4 * rng.standard_normal(len(path[::fine]))
     found = learned(time[::fine], path[::fine] + noise, force[::fine])
-    said = "**Found, with reservations: the law misses 0."
+    said = "**Law found, with reservations: the law misses 0."
     assert str(found).startswith(said) and "whole run" in found.reservations[0]

@@ -193,7 +193,7 @@ code as a candidate | | library: {also: {lagrangian: [__import__('os')]}} | char
 candidate of another | | library: {also: {dissipation: [phidot**2]}} |
     unknown name 'phidot'
 gain without a scale | | inputs: {theta: {column: t, unit: V, gain: unknown}} |
-    nothing gives the law its scale
+    nothing sets the scale of the law
 lag that is no number | | inputs: {theta: {column: t, unit: N m, lag: late}} | theta.lag
 range of no velocity | | library: {also: {stribeck: {xdot: [0.1, 1.0]}}} |
     xdot is no velocity

@@ -73,7 +73,7 @@ def test_numbers_and_figures_have_the_units_of_the_user(law):
     assert top == pytest.approx(
         1e3 * float(found.rollout["q_measured"].max()), rel=1e-2
     )
-    assert " mm | " in str(found) and "ahead, rms error: x 0." in str(found)
+    assert " mm | " in str(found) and "rms error: x 0." in str(found)
 
 
 def test_forces_energy_and_phase_plane(law):

@@ -50,7 +50,7 @@ def test_a_law_from_accelerometers_and_the_drift_of_a_storey(table):
     assert noise[2] == pytest.approx(1e-3 * 2**0.5, rel=0.15)
     assert float(law.dataset["volatility_estimate"][0]) == pytest.approx(LEVEL, rel=0.1)
     text = law.to_markdown()
-    assert "`b - a` 0.0014" in text and "learned from: 1 trajectory" in text
+    assert "`b - a` 0.0014" in text and "training data: 1 trajectory" in text
     assert "| `a**2` | L |" in text and "1/s²" in text
 
 

@@ -25,14 +25,6 @@ rule beyond:
         "All studies are made; see results/beyond.html"
 
 
-rule gallery:
-    """Small pictures of the most telling figures."""
-    input:
-        expand("docs/images/gallery/{picture}.png", picture=gallery()),
-    message:
-        "The small pictures are made"
-
-
 for FOLDER in FOLDERS:
 
     rule:

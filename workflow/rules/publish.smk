@@ -286,25 +286,6 @@ use rule summarise_beyond as document_beyond with:
         "Writing docs/beyond.md"
 
 
-rule shrink:
-    input:
-        figure=gallery_figure,
-        sources=sources("shrink"),
-    output:
-        picture="docs/images/gallery/{picture}.png",
-    log:
-        "<logs>/gallery/{picture}.log",
-        "<logs>/gallery/{picture}.tsv",
-    wildcard_constraints:
-        picture=one_of(config["gallery"]),
-    conda:
-        "../../environment.yml"
-    message:
-        "Shrinking the picture of {wildcards.picture}"
-    script:
-        "../scripts/shrink.py"
-
-
 rule document_machines:
     """The page docs/machines.md."""
     input:

@@ -325,18 +325,6 @@ def papers_files(kind):
     ]
 
 
-def gallery():
-    """Names of the pictures of the README whose figure can be made."""
-    made = {f"{p}/figures/{f}" for p in PAPERS for f in config["papers"][p]["figures"]}
-    made |= {"matrix"} if COMPARED else set()
-    return [name for name, figure in config["gallery"].items() if figure in made]
-
-
-def gallery_figure(wildcards):
-    """The figure that a picture of the README shows."""
-    return f"<results>/{config['gallery'][wildcards.picture]}.png"
-
-
 def papers_named():
     """What names each paper, in their order."""
     told = ("title", "number", "year")

@@ -188,19 +188,15 @@ class IdentifiedModel:
             raise ValueError(unknown("function", of, functions))
         if of in "LD":
             kind = {"L": "", "D": "dissipation_"}[of]
-            known = [str(name) for name in self.dataset[f"{kind}term"].values]
-            found = {}
-            if term in known:
-                place = known.index(term)
-                found[term] = tuple(
-                    float(self.dataset[f"{kind}coefficient_{what}"].values[place])
-                    for what in ("estimate", "std")
-                )
+            parts = ("term", "coefficient_estimate", "coefficient_std")
+            rows = zip(
+                *(self.dataset[kind + n].values.tolist() for n in parts), strict=True
+            )
         else:
-            found = {n: (x, error) for k, n, x, error in self._sums() if k == of}
-            known = list(found)
+            rows = (row for kind, *row in self._sums() if kind == of)
+        found = {name: (value, error) for name, value, error in rows}
         if term not in found:
-            raise ValueError(unknown(f"candidate of {of}", term, known))
+            raise ValueError(unknown(f"candidate of {of}", term, found))
         return found[term]
 
     @property
@@ -340,10 +336,10 @@ class IdentifiedModel:
         ValueError
             If shapes do not fit, or the motion does not stay finite.
         """
-        found = simulate(self.system, q, qdot, time, force)
+        q, qdot = simulate(self.system, q, qdot, time, force)
         dims = ("time", "dof")
         return xr.Dataset(
-            {name: (dims, x) for name, x in zip(("q", "qdot"), found, strict=True)},
+            {"q": (dims, q), "qdot": (dims, qdot)},
             coords={"time": np.asarray(time, dtype=float), "dof": [*self.coordinates]},
         )
 
@@ -371,14 +367,12 @@ class IdentifiedModel:
                 f"expected (sample, {len(self.coordinates)}) of both"
             )
         functions = self._functions("term", self.dataset["support"].values)
-        names = [str(self.dataset["term"].values[i]) for i in functions]
-        return symmetries_of_terms(
-            list(functions.values()),
-            np.array([self.coefficient(name) for name in names]),
-            np.array([self.standard_error(name) for name in names]),
-            *states,
-            self.system.state,
+        values, errors = (
+            self.dataset[f"coefficient_{what}"].values[list(functions)]
+            for what in ("estimate", "std")
         )
+        terms = list(functions.values())
+        return symmetries_of_terms(terms, values, errors, *states, self.system.state)
 
     def score(self, truth: System) -> Comparison:
         """Terms and coefficients beside those of a known system.
@@ -400,11 +394,12 @@ class IdentifiedModel:
             )
         data = self.dataset
         names = System.names_of(self.coordinates)
+        kinds = ("", "dissipation_")
         terms, losses = (
             tuple(parse(str(t), names) for t in data[f"{kind}term"].values)
-            for kind in ("", "dissipation_")
+            for kind in kinds
         )
-        found = [data[f"{d}coefficient_estimate"].values for d in ("", "dissipation_")]
+        found = [data[f"{kind}coefficient_estimate"].values for kind in kinds]
         found = np.concatenate(found)
         given = np.flatnonzero(data["coefficient_std"].values == 0)
         kinetic = [i for i, term in enumerate(terms) if term.has(*truth.qdot)]
@@ -441,12 +436,10 @@ class IdentifiedModel:
         """
         import pandas as pd
 
-        unit_of, factor, rows = self._unit_of(), self.interval_factor, []
-        for kind, name, value, error in self._sums():
-            low, high = value - factor * error, value + factor * error
-            rows.append((name, kind, value, error, low, high, unit_of(kind, name)))
-        columns = ["term", "of", "value", "std", "low", "high", "unit"]
-        return pd.DataFrame(rows, columns=columns)
+        unit_of = self._unit_of()
+        rows = [(n, kind, x, std, unit_of(kind, n)) for kind, n, x, std in self._sums()]
+        found = pd.DataFrame(rows, columns=["term", "of", "value", "std", "unit"])
+        return with_intervals(found, self.interval_factor)
 
     def _unit_of(self) -> Callable[[str, str], str]:
         """Unit of the coefficient of a term of a kind."""
@@ -525,25 +518,20 @@ class IdentifiedModel:
     @property
     def not_identifiable(self) -> str:
         """What the data do not determine, and why; empty if they determine all."""
-        if "identifiability" not in self.dataset:
-            return ""
-        return str(self.dataset["identifiability"].values)
+        return str(self.dataset.get("identifiability", xr.DataArray("")).values)
 
     def __str__(self) -> str:
         data, names = self.dataset, self.coordinates
-        values = [self.coefficient(term) for term in self.support]
-        errors = [self.standard_error(term) for term in self.support]
-        factor = self.interval_factor
+        factor, terms = self.interval_factor, self._sum_of("coefficient", "term")
         lines = [f"Reservation: {self.misfit}"] if self.misfit else []
         lines.append("Terms of the Lagrangian, with 95 % intervals")
-        lines += _listed(values, errors, self.support, factor, certain=" (given)")
+        lines += _listed(*terms, factor, certain=" (fixed)")
         if self.not_identifiable:
             return "\n".join([*lines, f"Not identifiable: {self.not_identifiable}"])
         damping = self._sum_of("dissipation_coefficient", "dissipation_term")
         lines += _titled("Terms of the dissipation", factor, *damping)
         lines += self._trust()
-        alternatives = str(data["alternatives"].values)
-        if alternatives:
+        if alternatives := str(data["alternatives"].values):
             lines.append(f"The data cannot tell these terms from: {alternatives}")
         constant = self._constant_volatility
         values = data["volatility_estimate"].values
@@ -556,14 +544,11 @@ class IdentifiedModel:
                 lines += _titled(f"{title} of {name}", factor, *law)
         if "left_out" in data and (left_out := data["left_out"].item()):
             lines.append(f"Candidates left out, with their gain: {left_out}")
-        system = self.system
-        if not system.has_equations:
-            lines.append("No equations of motion: a coordinate has no kinetic energy")
-            return "\n".join(lines)
-        return "\n".join(lines) + "\n" + str(system)
+        without = "No equations of motion: a coordinate has no kinetic energy"
+        lines.append(str(self.system) if self.system.has_equations else without)
+        return "\n".join(lines)
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
     @property
     def misfit(self) -> str:
@@ -575,9 +560,7 @@ class IdentifiedModel:
         the latter case intervals are too narrow by the root of J over its degrees.
         """
         names = ("j_statistic", "j_degrees", "j_p_value")
-        if not set(names) <= set(self.dataset):
-            return ""
-        j, degrees, p = (float(self.dataset[name]) for name in names)
+        j, degrees, p = (float(self.dataset.get(name, np.nan)) for name in names)
         if not p < LEAST_P_VALUE:
             return ""
         return (
@@ -676,6 +659,23 @@ def rounded(value: float, width: float) -> tuple[str, str]:
         return f"{value:.6g}{mark}", "∞" if width > 0 else ""
     digits = max(0, 1 - int(np.floor(np.log10(width))))
     return f"{value:.{digits}f}{mark}", f"{width:.{digits}f}{mark}"
+
+
+def interval(value: float, width: float) -> str:
+    """A number with the half width of its interval, if there is one.
+
+    >>> interval(9.80998, 0.00102), interval(0.5, 0.0)
+    ('9.8100 ± 0.0010', '0.5')
+    """
+    return " ± ".join(filter(None, rounded(value, width)))
+
+
+def with_intervals(found: "pd.DataFrame", factor: float) -> "pd.DataFrame":
+    """A table with `low` and `high`, `factor` standard errors from each value."""
+    place, half = found.columns.get_loc("std") + 1, factor * found["std"]
+    found.insert(place, "low", found["value"] - half)
+    found.insert(place + 1, "high", found["value"] + half)
+    return found
 
 
 def acceleration_function(system: System) -> Callable:

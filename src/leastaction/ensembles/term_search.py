@@ -264,7 +264,7 @@ class Search:
             score_text = (
                 f"the best absent candidate, {self.names[absent[best]]}, has a score"
             )
-            price = f"{self.penalty:.1f} are asked for"
+            price = f"the threshold is {self.penalty:.1f}"
             if scores[best] <= self.penalty:
                 swapped = self.swapped(fit, absent)
                 if swapped is None:

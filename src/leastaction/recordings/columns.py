@@ -50,6 +50,12 @@ CLOCKS = ("ms", "us", "µs", "ns", "min")
 CONTRADICTION = "units that contradict each other:"
 # Generalised force on a coordinate, by the unit of that.
 FORCES = {"m": "N", "rad": "N*m"}
+WRONG_FORCE = "check the unit, or give a `gain`"
+# An input in the unit of its coordinate.
+SET_VALUE = (
+    "the gain of a controller's set value is the stiffness of its loop: give it, or "
+    "write `gain: unknown` and a known inertia as `reference`"
+)
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,7 @@ class Column:
     # Unit of the user in which results are shown, and its SI value; empty if SI.
     shown: str = ""
     shown_factor: float = 1.0
+    set_value: bool = False  # whether an input has the unit of its coordinate
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -366,7 +373,7 @@ def remarks_of_units(settings: Mapping, headings: Mapping[str, str], channels) -
             texts.append(
                 f"{CONTRADICTION} the input of {name} is in {force.unit} and {name} in "
                 f"{unit}, which make no energy: its {FORCES[unit]} per {force.unit} is "
-                "taken for 1; check the unit, or give a `gain`"
+                f"taken for 1; {SET_VALUE if force.unit == unit else WRONG_FORCE}"
             )
     return texts
 
@@ -393,8 +400,9 @@ def _as_force(source: Column, gain, coordinate: Column) -> Column:
         return (
             replace(source, unit=unit) if has_dimension(source.unit, unit) else source
         )
-    known = 1.0 if gain == UNKNOWN else float(gain)
-    return replace(source, factor=known * source.factor, unit=unit, shown="")
+    factor = source.factor * (1.0 if isinstance(gain, str) else float(gain))
+    is_set = source.unit == coordinate.unit
+    return replace(source, factor=factor, unit=unit, set_value=is_set, shown="")
 
 
 def uses_of(columns: Iterable[Column], settings: Mapping) -> dict[str, str]:

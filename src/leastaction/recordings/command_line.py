@@ -51,6 +51,7 @@ DIALECT = {
     r"`kind: (\w+)`": r"`--kind \1`",
     r"library\.known": "--known",
     r"`reverse: true`": "`,reverse` behind its unit",
+    r"`gain: (\w+)`": r"`,gain=\1` behind its unit",
     r"`unit: ([^`]+)`": r"the unit `\1`",
     r"`per_turn: (\d+)`": r"`,per_turn=\1` behind its unit",
     r"`skip_lines(?:: (\d+))?`": lambda m: f"`--skip-lines {m[1] or 'N'}`",

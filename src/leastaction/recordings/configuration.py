@@ -107,9 +107,10 @@ class Input(Column):
         description="Subtracted first, in the unit of the column; unknown: a candidate "
         "of the law.",
     )
-    gain: or_word(Number, "unknown") | None = absent(
+    gain: or_word(Number, "unknown", "shared") | None = absent(
         "Generalised force per unit of the column, both SI; unknown: found, if "
-        "library.reference gives the scale. The column is the force itself if absent."
+        "library.reference gives the scale; shared: one unknown gain of all inputs. "
+        "The column is the force itself if absent."
     )
     lag: or_word(Number, "unknown") | None = absent(
         "Time after its record at which the input acts, s, negative if it was recorded "

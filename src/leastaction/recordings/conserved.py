@@ -41,12 +41,12 @@ def conserved(model: IdentifiedModel, observations: xr.Dataset) -> list[str]:
 
     energy = system.evaluated(system.hamiltonian)
     if changed:
-        verb = "is lost by" if causes == ["friction"] else "is changed by"
-        lines = [f"Energy {verb} {changed}."]
+        verb = "dissipated" if causes == ["friction"] else "changed"
+        lines = [f"Energy is {verb} by {changed}."]
     else:
         kinetic = energy - energy.subs(dict.fromkeys(system.qdot, 0))
         verb = (
-            "is conserved" if losses.empty else "may be conserved (every loss may be 0)"
+            "is conserved" if losses.empty else "may be conserved (losses may be zero)"
         )
         lines = [f"Energy {verb}: it is {constancy(energy, kinetic)}."]
     q, qdot = (np.concatenate(each) for each in _states(training(observations), period))
@@ -57,7 +57,7 @@ def conserved(model: IdentifiedModel, observations: xr.Dataset) -> list[str]:
         momentum = noether_quantity(law, one, q, qdot, system.state)
         text = f"`{momentum}`, the momentum of a {one.kind},"
         if one.verdict == "undecided":
-            momenta.append(f"Whether {text} is conserved these data do not decide.")
+            momenta.append(f"The data do not decide whether {text} is conserved.")
         elif changed:
             momenta.append(f"Nothing but {changed} changes {text[:-1]}.")
         else:

@@ -20,7 +20,7 @@ from leastaction.recordings.columns import (
 )
 from leastaction.recordings.configuration import KNOWN_OF_PARTICLE
 from leastaction.recordings.contracts import CONTRACTS
-from leastaction.recordings.inputs import STATED_OF_INPUTS
+from leastaction.recordings.inputs import SHARED, STATED_OF_INPUTS, UNKNOWN
 from leastaction.recordings.pivot import (
     constraints,
     derive,
@@ -290,7 +290,9 @@ def _dataset(
 ) -> xr.Dataset:
     stated = {
         name: {
-            key: entry[key] for key in STATED_OF_INPUTS if entry.get(key) is not None
+            key: UNKNOWN if entry[key] == SHARED else entry[key]
+            for key in STATED_OF_INPUTS
+            if entry.get(key) is not None
         }
         for name, entry in inputs.items()
     }

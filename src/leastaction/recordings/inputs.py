@@ -19,6 +19,7 @@ TIME_CONSTANTS_OF_PADDING = 12
 LAG, TIME_CONSTANT, GAIN, OFFSET = "lag", "time_constant", "gain", "offset"
 STATED_OF_INPUTS = (LAG, TIME_CONSTANT, GAIN, OFFSET)
 UNKNOWN = "unknown"
+SHARED = "shared"  # one unknown gain of all inputs
 OPPOSED = (
     "with the recorded input as it is all masses are negative: it acts against its "
     "coordinate, as the acceleration of the ground does; write `reverse: true` beside "

@@ -1,7 +1,7 @@
 """The law of a recording: terms with intervals, a verdict, and what to believe."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -12,10 +12,10 @@ import xarray as xr
 
 from leastaction.core import files
 from leastaction.core.library import Comparison
-from leastaction.core.model import IdentifiedModel, rounded
+from leastaction.core.model import IdentifiedModel, rounded, with_intervals
 from leastaction.core.system import System
 from leastaction.ensembles.output_modes import assurance
-from leastaction.figures.readable import percent_text
+from leastaction.figures.readable import listed, percent_text
 from leastaction.recordings.columns import CONTRADICTION
 from leastaction.recordings.conserved import conserved
 from leastaction.recordings.contracts import shown_units
@@ -56,7 +56,7 @@ FIGURES = ("prediction", "residuals", "dynamics")
 SHAKEN_FIGURES = ("spectra", "innovations", "one_step", "force_spectrum")
 FORCELESS = "the law has inertia, and no force that moves it"
 # First line of a law.
-GIVEN = "given (it sets the scale)"
+FIXED = "fixed (sets the scale)"
 FOUND, RESERVED, NONE = "found", "found, with reservations", "no law found"
 
 
@@ -148,26 +148,32 @@ class LawPage:
         if what not in self.figures:
             raise ValueError(unknown("figure", what, self.figures))
         rollouts = {} if self.rollout is None else {MAIN: self.rollout}
-        panel = Panel(self.title, {"title": self.title}, {MAIN: self.model}, rollouts)
+        panel = Panel(self.title, {"title": self.title}, {MAIN: self._drawn}, rollouts)
         return draw(what, [panel], {})
+
+    @property
+    def _drawn(self) -> xr.Dataset:
+        """Model for the figures."""
+        return self.model
 
     def to_markdown(self) -> str:
         """The law with intervals, what it predicts, equivalents and warnings."""
         parts = [f"# {self.title}"] if self.title else []
         first, *others = self.reservations or [""]
         about = f": {first}" if first else ""
-        parts.append(f"**{self.verdict[0].upper()}{self.verdict[1:]}{about}.**")
+        law = "" if self.verdict == NONE else "law "
+        headline = f"{law}{self.verdict}{about}"
+        parts.append(f"**{headline[0].upper()}{headline[1:]}.**")
         parts += [f"- {text}" for text in others]
         parts += self._without_law() if self.verdict == NONE else self._described()
         predicted = self._predicted()
         if predicted:
             parts += ["## What it predicts", *predicted]
-        parts += ["## What to know about these data"]
-        told = [text for text in self.warnings if text not in self.reservations]
-        told += self._amounts()
+        notes = [text for text in self.warnings if text not in self.reservations]
+        notes += self._amounts()
         if self.seconds is not None:
-            told.append(f"finding the law took {self.seconds:.0f} s of computing")
-        parts += [f"- {text}" for text in told]
+            notes.append(f"computing time: {self.seconds:.0f} s")
+        parts += ["## Notes on the data", *(f"- {text}" for text in notes)]
         return "\n\n".join(_joined(parts)) + "\n"
 
     def _without_law(self) -> list[str]:
@@ -178,7 +184,26 @@ class LawPage:
         return self.to_markdown()
 
     def __repr__(self) -> str:
-        return str(self)
+        """Verdict and terms; ``print`` shows the page."""
+        name = f"{type(self).__name__} {self.title}".strip()
+        terms = [str(self.terms)] if len(self.terms) else []
+        return "\n".join([f"{name}: {self.verdict}", *terms])
+
+    @property
+    def rms_error(self) -> xr.DataArray:
+        """Rms error over what was held out, over half the range: (trajectory, dof).
+
+        ValueError of a randomly excited motion, which has no path to be predicted.
+        """
+        return self._predictable()["rms_error"].isel(replicate=0)
+
+    def _predictable(self) -> xr.Dataset:
+        if self.rollout is None:
+            raise ValueError(
+                "a randomly excited motion has no path to be predicted; compare "
+                "ensembles by law.system.simulate(...)"
+            )
+        return self.rollout
 
     def _repr_markdown_(self) -> str:
         return self.to_markdown()
@@ -187,22 +212,8 @@ class LawPage:
 class Law(LawPage, IdentifiedModel):
     """Lagrangian, Rayleigh function and volatility of a recording, with a verdict.
 
-    ``print(law)`` and a notebook show it as ``law.md`` does.
-
-    Parameters
-    ----------
-    model
-        Contract ``model``.
-    observations
-        Contract ``measurements``.
-    rollout
-        Contract ``measured_rollout``; None of a randomly excited motion.
-    title
-        Of the recording.
-    seconds
-        What finding it took; None if that is not known.
-    source
-        Names of its tables; empty of arrays.
+    ``print(law)`` and a notebook show it as ``law.md`` does. Parameters are those of
+    :class:`LawPage`.
 
     Examples
     --------
@@ -316,24 +327,27 @@ class Law(LawPage, IdentifiedModel):
         )
         return tuple(name for name, unit in units if str(unit))
 
+    @property
+    def _drawn(self) -> xr.Dataset:
+        """Model with the units of the user, of channels that are coordinates."""
+        if self.rollout is not None:
+            return self.model
+        names, *about = shown_units(self.observations)
+        known = dict(zip(names, zip(*about, strict=True), strict=True))
+        pairs = [known.get(str(c), ("SI", 1.0)) for c in self.dataset["channel"].values]
+        units, factors = (("channel", list(x)) for x in zip(*pairs, strict=True))
+        return self.model.assign_coords(channel_unit=units, channel_factor=factors)
+
     def _unit_of(self):
         return coefficient_units(self, self.observations)
 
     def residuals(self) -> xr.Dataset:
-        """Measured less fitted, over windows of three main periods.
+        """Measured minus fitted, over windows of three main periods.
 
-        Raises
-        ------
-        ValueError
-            Of a randomly excited motion, which has no path to be predicted.
+        ValueError of a randomly excited motion, which has no path to be predicted.
         """
-        if self.rollout is None:
-            raise ValueError(
-                "a randomly excited motion has no path to be predicted; compare "
-                "ensembles by law.system.simulate(...)"
-            )
         names = ["residual", "path_trajectory", "path_time"]
-        return self.rollout[names].isel(replicate=0)
+        return self._predictable()[names].isel(replicate=0)
 
     @property
     def physical(self) -> "pd.DataFrame":
@@ -351,11 +365,8 @@ class Law(LawPage, IdentifiedModel):
             rows = physical_parameters(self, self.observations, self._unit_of())
         columns = ["quantity", "value", "std", "unit", "grouped"]
         found = pd.DataFrame(rows, columns=columns)
-        half = self.interval_factor * found["std"]
         found.insert(3, "percent", 100 * found["std"] / np.abs(found.value))
-        found.insert(4, "low", found.value - half)
-        found.insert(5, "high", found.value + half)
-        return found
+        return with_intervals(found, self.interval_factor)
 
     def next_experiment(
         self, term: str, of: str | None = None, shrink: float = 0.5
@@ -413,16 +424,6 @@ class Law(LawPage, IdentifiedModel):
         found.insert(2, "unit", found.excite.map(units))
         return found
 
-    @property
-    def rms_error(self) -> xr.DataArray:
-        """Rms error of free runs over held-out trajectories, over half the range.
-
-        Shape (trajectory, dof). ValueError of a randomly excited motion, which has no
-        path to be predicted.
-        """
-        self.residuals()
-        return self.rollout["rms_error"].isel(replicate=0)
-
     def test(
         self,
         data: Any,
@@ -451,7 +452,7 @@ class Law(LawPage, IdentifiedModel):
         from leastaction.recordings.learn import described
         from leastaction.recordings.measured_rollout import predict
 
-        self.residuals()
+        self._predictable()
         columns = {"inputs": inputs}
         example, _ = described(data, time, coordinates, trajectory, columns, reading)
         own = self.coordinates, bool(self.inputs)
@@ -469,16 +470,7 @@ class Law(LawPage, IdentifiedModel):
         rollout = predict(observations, self.model, {"start": None})
         return Law(self.model, self.observations, rollout, self.title, self.seconds)
 
-    def score(
-        self,
-        data: Any = None,
-        *,
-        time: Any = None,
-        coordinates: Mapping | None = None,
-        trajectory: str | None = None,
-        inputs: Mapping | None = None,
-        **reading: Any,
-    ) -> Comparison | float:
+    def score(self, data: Any = None, **how: Any) -> Comparison | float:
         """R² of free runs over held-out trajectories, or over all of other `data`.
 
         The mean over coordinates; the state of a run is fitted to its begin.
@@ -489,8 +481,8 @@ class Law(LawPage, IdentifiedModel):
             Those held out if None; others as :func:`leastaction.learn` takes them; or a
             known :class:`~leastaction.System`, for terms and coefficients beside those
             of it, see :meth:`leastaction.IdentifiedModel.score`.
-        time, coordinates, trajectory, inputs, reading
-            Of other data, as of :func:`leastaction.learn`.
+        how
+            `time`, `coordinates` and all else of other data, as of :meth:`test`.
 
         Raises
         ------
@@ -500,13 +492,8 @@ class Law(LawPage, IdentifiedModel):
         """
         if isinstance(data, System):
             return super().score(data)
-        self.residuals()
-        rollout = self.rollout
-        if data is not None:
-            columns = {"coordinates": coordinates, "inputs": inputs}
-            how = {"time": time, "trajectory": trajectory, **columns, **reading}
-            rollout = self.test(data, **how).rollout
-        one = rollout.isel(replicate=0)
+        law = self if data is None else self.test(data, **how)
+        one = law._predictable().isel(replicate=0)
         measured, error = one["q_measured"], one["q_estimate"] - one["q_measured"]
         missed = (error**2).sum("path_sample")
         return float((1 - missed / measured.var("path_sample") / len(error)).mean())
@@ -568,10 +555,12 @@ class Law(LawPage, IdentifiedModel):
         random = self.rollout is None
         whole = not self.not_identifiable and self.system.has_equations
         shown = str(self.system) if whole else super().__str__()
+        physical = self.physical
+        about = ["## Physical parameters"]
         lines = [
-            *_numbers(self.physical),
+            *([*about, table(rows_of(physical, "value"))] if len(physical) else []),
             "## The law",
-            table(table_of_terms(self)),
+            table(rows_of(self.terms, "coefficient")),
             "```text",
             shown,
             "```",
@@ -580,9 +569,9 @@ class Law(LawPage, IdentifiedModel):
             scale = _scale_note(self.observations, self, random)
             return [
                 *lines,
-                f"Sensor noise: {sensor_noise(self.dataset)}. "
-                f"{random_force(self.dataset)}`Wdot` is white noise of strength one. "
-                f"{scale} The search ended "
+                f"Sensor noise (std, SI units): {sensor_noise(self.dataset)}. "
+                f"{random_force(self.dataset)}`Wdot` is white noise of unit intensity. "
+                f"{scale} The search for terms ended "
                 f"because {self.dataset['search_stop'].item()}.",
                 *_modes(self.modes, self.sensed_modes),
                 *_calibration(self.calibration),
@@ -599,11 +588,16 @@ class Law(LawPage, IdentifiedModel):
     def _error_bars(self) -> str:
         if self.rollout is None:
             count = int(self.dataset["samples"])
-            return f"intervals follow from the likelihood of {count} sampling times"
+            return f"intervals are based on the likelihood of {count} samples"
         count = int(self.dataset["stretches"])
-        source = f"the scores of {count} stretches" if count else "the likelihood"
-        amplitudes = _amplitudes(self.model)
-        return f"intervals follow from {source}, for amplitudes of {amplitudes}"
+        source = f"the scores of {count} segments" if count else "the likelihood"
+        names, units, factors = shown_units(self.rollout)
+        low, high = self.model["amplitude_range"].values[0].T / factors
+        amplitudes = ", ".join(
+            f"{name} {a:.3g} … {b:.3g} {unit}"
+            for name, a, b, unit in zip(names, low, high, units, strict=True)
+        )
+        return f"intervals are based on {source}; amplitudes: {amplitudes}"
 
     def _repr_markdown_(self) -> str:
         text = self.to_markdown()
@@ -622,37 +616,25 @@ def law_of(model: xr.Dataset, observations: xr.Dataset, *more, **about) -> LawPa
     return LawOfKind(model, observations, *more, **about)
 
 
-def _numbers(physical: "pd.DataFrame") -> list[str]:
-    """Section of the numbers of :attr:`Law.physical`; empty if there are none."""
+def rows_of(found: "pd.DataFrame", heading: str) -> list[dict[str, str]]:
+    """Values with their intervals as text; `heading` is the column of the values."""
     rows = []
-    for row in physical.itertuples():
-        number, width = rounded(row.value, (row.high - row.low) / 2)
-        rows.append(
-            {
-                "quantity": row.quantity,
-                "value": number,
-                "95 % interval": f"± {width}" if width else "",
-                "standard error": f"{row.percent:.2g} %",
-                "unit": row.unit,
-            }
+    for row in found.to_dict("records"):
+        number, width = rounded(row["value"], (row["high"] - row["low"]) / 2)
+        row["term"] = f"`{row.get('term')}`"
+        about = [name for name in ("term", "of", "quantity") if name in found]
+        if row.get("grouped"):
+            row["quantity"] += f" and {row['grouped']}: their sum alone is identified"
+        error = (
+            {"standard error": f"{row['percent']:.2g} %"} if "percent" in row else {}
         )
-        if row.grouped:
-            rows[-1]["quantity"] += f" and {row.grouped}: their sum alone is seen"
-    return ["## In numbers", table(rows)] if rows else []
-
-
-def table_of_terms(law: LawPage) -> list[dict[str, str]]:
-    """Rows of :attr:`Law.terms` as text."""
-    rows = []
-    for row in law.terms.itertuples():
-        number, width = rounded(row.value, law.interval_factor * row.std)
         rows.append(
-            {
-                "term": f"`{row.term}`",
-                "of": row.of,
-                "coefficient": number,
-                "95 % interval": f"± {width}" if width else GIVEN * (row.std == 0),
-                "unit": row.unit,
+            {name: row[name] for name in about}
+            | {
+                heading: number,
+                "95 % interval": f"± {width}" if width else FIXED * (row["std"] == 0),
+                **error,
+                "unit": row["unit"],
             }
         )
     return rows
@@ -698,9 +680,9 @@ def _modes(result: xr.Dataset | None, seen: xr.Dataset | None) -> list[str]:
     if not result.sizes["mode"]:
         return [
             "## Modes",
-            "The motion is overdamped: it has no natural frequency. If it moves as "
-            "γ q̇ + κ q = ξ, its inertia is not seen; `leastaction calibrate` gives the "
-            "corner frequency κ/2πγ with its interval.",
+            "The motion is overdamped: it has no natural frequency. If γ q̇ + κ q = ξ "
+            "describes it, the inertia is not identifiable; `leastaction calibrate` "
+            "gives the corner frequency κ/2πγ with its interval.",
         ]
     lines = [
         "## Modes",
@@ -723,39 +705,36 @@ def _amount(observations: xr.Dataset) -> list[str]:
     step = float(observations.attrs["time_step"])
     held = observations["held_out"].values.astype(bool)
     texts = []
-    for chosen, verb in (
-        (~held, "learned from"),
-        (held, "held out for the prediction"),
-    ):
+    for chosen, what in ((~held, "training data"), (held, "held-out data")):
         count = observations["sample_count"].values[chosen]
         several = "y" if len(count) == 1 else "ies"
         texts.append(
-            f"{verb}: {len(count)} trajector{several}, {count.sum()} samples, "
+            f"{what}: {len(count)} trajector{several}, {count.sum()} samples, "
             f"{count.sum() * step:.4g} s"
         )
     return texts if held.any() else texts[:1]
 
 
 def _scale_note(observations: xr.Dataset, law: Law, random: bool) -> str:
-    terms = law.terms
-    fixed = terms[terms["std"] == 0]
-    given = [f"{x:g} of `{t}`" for x, t in zip(fixed.value, fixed.term, strict=True)]
-    if "input" in observations and given:
-        return f"What is known gives the scale: {' and '.join(given)}."
+    fixed = law.terms.query("std == 0")
+    both = zip(fixed.value, fixed.term, strict=True)
+    values = " and ".join(f"{x:g} for `{term}`" for x, term in both)
+    if "input" in observations and values:
+        return f"The scale of L follows from what is known of it: {values}."
     if "input" in observations:
-        forces = ", ".join(f"`F_{name}`" for name in law.inputs)
+        forces = listed([f"`F_{name}`" for name in law.inputs])
         return (
-            "The recorded input gives the scale: L is in the unit of the input times "
-            "that of its coordinate (J for N and m, or N m and rad). In the equations "
+            "The recorded input sets the scale: L has the unit of the input times that "
+            "of its coordinate (J for N and m, or for N m and rad). In the equations "
             f"of motion it is {forces}."
         )
     if random:
-        return "Coefficients are those of an L whose first inertia is ½."
-    several = ", one for every group of coordinates that no term connects"
+        return "L is scaled such that the first inertia term has the coefficient ½."
+    several = ", one for each group of uncoupled coordinates"
     return (
-        "Without a recorded force a Lagrangian is known up to a factor"
-        f"{several if len(given) > 1 else ''}; by convention it has "
-        f"{' and '.join(given)}. Ratios of coefficients count."
+        "Without a recorded force the Lagrangian is determined only up to a factor"
+        f"{several if len(fixed) > 1 else ''}, which is fixed by a coefficient of "
+        f"{values}. Only ratios of coefficients have a meaning."
     )
 
 
@@ -764,71 +743,66 @@ def _seconds(value: float) -> str:
 
 
 def _validation(rollout: xr.Dataset) -> list[str]:
-    """Free runs, and what the law expects of a sample from all before."""
+    """Free runs, and one-step-ahead predictions."""
     names, units, factors = shown_units(rollout)
-    which = "held-out trajectories", "trajectories that were also learned from"
-    lines = [
-        f"Free runs from the first {_seconds(rollout.attrs['start'])} of "
-        f"{which[rollout.attrs['learned_from']]}:",
-        "| trajectory | coordinate | rms error | of half the range | largest error |",
-        "|---|---|---|---|---|",
-    ]
+    which = ("held-out", "training")[rollout.attrs["learned_from"]]
     labels, errors = rollout["label"].values, rollout["rms_error"].values[0]
+    largest, size = rollout["maximum_error"].values[0], rollout["half_range"].values
     worst = np.argsort(-errors.max(axis=1), kind="stable")[:MOST_SHOWN]
-    for k in np.sort(worst):
-        label = labels[k]
-        for a, name in enumerate(names):
-            rms, largest = (
-                rollout[error].values[0, k, a]
-                for error in ("rms_error", "maximum_error")
-            )
-            shown = rms * rollout["half_range"].values[k, a] / factors[a]
-            cells = [label, name, f"{shown:.3g} {units[a]}"]
-            cells += [f"{100 * rms:.2f} %", f"{100 * largest:.2f} %"]
-            lines.append(f"| {' | '.join(cells)} |")
+    rows = [
+        {
+            "trajectory": labels[k],
+            "coordinate": name,
+            "rms error": f"{errors[k, a] * size[k, a] / factors[a]:.3g} {units[a]}",
+            "rms error / half range": f"{100 * errors[k, a]:.2f} %",
+            "largest error / half range": f"{100 * largest[k, a]:.2f} %",
+        }
+        for k in np.sort(worst)
+        for a, name in enumerate(names)
+    ]
+    lines = [
+        f"Free runs (simulations) of {which} trajectories; initial states are fitted "
+        f"to the first {_seconds(rollout.attrs['start'])}:",
+        table(rows),
+    ]
     if len(labels) > MOST_SHOWN:
-        median = ", ".join(
-            f"{name} {100 * error:.2f} %"
-            for name, error in zip(names, np.median(errors, axis=0), strict=True)
+        medians = _by_name(
+            names, np.median(errors, axis=0), lambda x, a: f"{100 * x:.2f} %"
         )
         lines.append(
-            f"These are the {MOST_SHOWN} worst of {len(labels)}; median of all, of "
-            f"half the range: {median}."
+            f"These are the {MOST_SHOWN} worst of {len(labels)} trajectories; median "
+            f"rms error / half range of all: {medians}."
         )
-    errors = ", ".join(
-        f"{name} {error / factor:.3g} {unit}"
-        for name, error, factor, unit in zip(
-            names, rollout["one_step_error"].values[0], factors, units, strict=True
-        )
-        if np.isfinite(error)
-    )
-    step = rollout.attrs["time_step"]
-    if errors:
-        lines.append(f"One sample ({_seconds(step)}) ahead, rms error: {errors}.")
+    ahead = rollout["one_step_error"].values[0] / factors
+    steps = _by_name(names, ahead, lambda x, a: f"{x:.3g} {units[a]}")
+    if steps:
+        step = _seconds(rollout.attrs["time_step"])
+        lines.append(f"One-step-ahead prediction ({step}), rms error: {steps}.")
     if "force_error" not in rollout:
         return lines
-    shares = ", ".join(
-        f"{name} {percent_text(share)}"
-        for name, share in zip(names, force_errors(rollout), strict=True)
-        if np.isfinite(share)
-    )
+    shares = _by_name(names, force_errors(rollout), lambda x, a: percent_text(x))
     if not shares:
-        return [*lines, "Without an input, held-out motion has no force error."]
+        return [*lines, "No force error: the held-out motion has no input."]
     return [
         *lines,
-        f"Force error: {shares}. This is the force that the law misses, rms over "
-        f"windows of {_seconds(rollout.attrs['force_window'])}, over the recorded "
-        "force: a machine that integrates its force can have a good free run and a "
-        "wrong law.",
+        f"Force error: {shares} (rms of the unexplained force, averaged over windows "
+        f"of {_seconds(rollout.attrs['force_window'])}, over rms of the recorded one). "
+        "Where inputs dominate, free runs can be accurate although the law is wrong.",
     ]
+
+
+def _by_name(names: list[str], values: np.ndarray, text: Callable) -> str:
+    """Finite values by coordinate; ``text(value, a)`` is that of the a-th."""
+    pairs = enumerate(zip(names, values, strict=True))
+    return ", ".join(f"{n} {text(x, a)}" for a, (n, x) in pairs if np.isfinite(x))
 
 
 def _alternatives(about: list[dict]) -> list[str]:
     if not about:
-        return ["No other law of this size fits as well."]
+        return ["No other law with as many terms fits comparably well."]
     lines = [
-        "These laws of the same size fit alike; a number of a term that they exchange "
-        "means little by itself:",
+        "These laws with as many terms fit comparably well; the coefficient of a term "
+        "that they exchange means little by itself:",
     ]
     for other in about:
         terms = ", ".join(
@@ -840,8 +814,3 @@ def _alternatives(about: list[dict]) -> list[str]:
             f"(error {100 * (other['error_ratio'] - 1):+.0f} %): {terms}"
         )
     return lines
-
-
-def _amplitudes(model: xr.Dataset) -> str:
-    ranges = zip(model["dof"].values, model["amplitude_range"].values[0], strict=True)
-    return ", ".join(f"{name} {low:.3g} … {high:.3g}" for name, (low, high) in ranges)

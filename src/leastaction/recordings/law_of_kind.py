@@ -4,9 +4,8 @@ import json
 from functools import cached_property
 
 import pandas as pd
-import xarray as xr
 
-from leastaction.core.model import IdentifiedModel, model_of
+from leastaction.core.model import IdentifiedModel, model_of, with_intervals
 from leastaction.core.own_data import Findings, kinds, one_case
 from leastaction.recordings.columns import CONTRADICTION
 from leastaction.recordings.law import (
@@ -14,8 +13,8 @@ from leastaction.recordings.law import (
     NONE,
     RESERVED,
     LawPage,
+    rows_of,
     table,
-    table_of_terms,
 )
 from leastaction.recordings.units_of_terms import coefficient_units
 
@@ -68,17 +67,15 @@ class LawOfKind(LawPage):
     @property
     def terms(self) -> pd.DataFrame:
         """What was found, a row by term; columns of :attr:`IdentifiedModel.terms`."""
-        rows, factor = self.findings.terms, self.interval_factor
-        found = pd.DataFrame(rows, columns=["term", "of", "value", "std", "unit"])
+        columns = ["term", "of", "value", "std", "unit"]
+        found = pd.DataFrame(self.findings.terms, columns=columns)
         if isinstance(self.learned, IdentifiedModel) and not found.unit.any():
             unit_of = coefficient_units(self.learned, self.observations)
             found["unit"] = [
                 unit_of(r.of, r.term) if r.of in ("L", "D", "S^2") else ""
                 for r in found.itertuples()
             ]
-        found.insert(4, "low", found.value - factor * found["std"])
-        found.insert(5, "high", found.value + factor * found["std"])
-        return found
+        return with_intervals(found, self.interval_factor)
 
     def coefficient(self, term: str, of: str | None = None) -> float:
         """Value of a term; ValueError if there is no such term."""
@@ -90,17 +87,12 @@ class LawOfKind(LawPage):
             raise ValueError(unknown("term", term, terms.term))
         return float(chosen.value.iloc[0])
 
-    @property
-    def rms_error(self) -> xr.DataArray:
-        """Rms error over what was held out, over half the range: (trajectory, dof)."""
-        return self.rollout["rms_error"].isel(replicate=0)
-
     def _described(self) -> list[str]:
         found = self.findings
         undecided = found.undecided or ["nothing that was asked"]
         parts = ["## The law"]
         if len(found.terms):
-            parts.append(table(table_of_terms(self)))
+            parts.append(table(rows_of(self.terms, "coefficient")))
         if found.about:
             parts += ["```text", found.about, "```"]
         return [
@@ -115,5 +107,5 @@ class LawOfKind(LawPage):
 
     def _amounts(self) -> list[str]:
         given = json.loads(self.observations.attrs["amounts"])
-        verbs = "learned from", "held out for the prediction"
+        verbs = "training data", "held-out data"
         return [f"{verb}: {text}" for verb, text in zip(verbs, given, strict=True)]

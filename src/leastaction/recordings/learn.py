@@ -1,6 +1,6 @@
 """The road of a recording in memory: from a table or arrays to a law, in one call."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from numbers import Real
 from pathlib import Path
@@ -57,51 +57,48 @@ def learn(
 ) -> "Law":
     """Law of a recording: prediction error method, terms by extended BIC.
 
-    The same steps as ``snakemake --configfile`` on the same table, and the same law to
-    the last digit. With ``excitation="random"`` the innovations likelihood finds L, D,
-    the random force and the noise of the sensors. Units are converted to SI.
+    The same steps as ``snakemake --configfile`` on the same table, with the same
+    digits. With ``excitation="random"`` the innovations likelihood identifies L, D, the
+    random force and the noise of the sensors. Units are converted to SI.
 
     Parameters
     ----------
     data
-        A path (CSV, white space, NetCDF) or several; a table, or several: a
-        :class:`pandas.DataFrame`, one of polars, a structured array, a mapping of
-        columns; a mapping of arrays by name, each of shape (time,), (trajectory, time),
-        or a list of such trajectories; an :class:`xarray.Dataset` over (time,) or
-        (trajectory, time), whose `units` are used.
+        Paths (CSV, white space, NetCDF); tables: a :class:`pandas.DataFrame`, one of
+        polars, a structured array, a mapping of columns; arrays by name, of shape
+        (time,) or (trajectory, time), or lists of trajectories; or an
+        :class:`xarray.Dataset` over (time,) or (trajectory, time) with `units`.
     time
-        Of a table or dataset its name, ``{"column": "ms", "unit": "ms"}`` of a table in
-        another unit, or ``{"rate": 100}`` in Hz. Of arrays their times in s (one array,
-        or a list of one per trajectory), or the step between samples. Dates and
-        durations, too.
+        Of a table or dataset its name, ``{"column": "ms", "unit": "ms"}`` in another
+        unit than s, or ``{"rate": 100}`` in Hz. Of arrays their times in s, one array
+        or one per trajectory, or the step between samples.
     kind
         ``motion`` of a mechanism; ``density``, one long record of a stationary motion;
         ``field``, u at the nodes of a line; ``ports``, states, inputs and outputs of a
         port-Hamiltonian system; ``snapshots``, positions at coarse steps.
     coordinates
-        Unit by name, ``{"theta": "deg"}``; of a column with another name
+        Unit by name, ``{"theta": "deg"}``; with another column
         ``{"theta": "encoder [deg]"}``; of several columns
-        ``{"theta": {"expression": "atan2(x - x0, y - y0)", "unknown": ["x0", "y0"]}}``,
-        or whatever else the key `import.coordinates` of a YAML says. Of arrays, all
-        that `velocities`, `accelerations` and `inputs` do not name, if None: angles in
-        rad by names such as theta, else lengths in m; beside ``x``, ``xdot`` and
-        ``xddot`` are its velocity and acceleration.
+        ``{"theta": {"expression": "atan2(x - x0, y - y0)", "unknown": ["x0", "y0"]}}``;
+        all keys of `import.coordinates` of a YAML. If None, all arrays that no other
+        argument names: angles in rad by names such as theta, else lengths in m;
+        ``xdot`` and ``xddot`` are velocity and acceleration of ``x``.
     trajectory
-        Column that tells trajectories apart.
+        Column that separates trajectories.
     velocities, accelerations, inputs
-        As `coordinates`, by the name of the coordinate: ``{"x": "force [N]"}``. One of
-        `inputs` may be a command, ``{"x": {"column": "u", "unit": "V", "lag": 0.01}}``,
-        with `lag`, `time_constant` (s), `gain` and `offset`, numbers or unknown.
+        As `coordinates`, by the name of the coordinate: ``{"x": "force [N]"}``. An
+        input may be a command, ``{"x": {"column": "u", "unit": "V", "lag": 0.01}}``,
+        with `lag`, `time_constant` (s), `gain` and `offset`, numbers or ``unknown``.
     excitation
-        ``none`` or ``random``. One that acts unstated is a reservation.
+        ``none`` or ``random``.
     library
-        Candidates, ``{"also": {"lagrangian": ["exp(-x)"]}}`` or complete; those for the
-        kinds of the coordinates if None. ``{"reference": "xdot**2/2"}`` gives the
-        scale, ``{"inertia": "constant"}`` says that it does not depend on positions.
+        Candidates, ``{"also": {"lagrangian": ["exp(-x)"]}}`` or complete; by default
+        those for the kinds of the coordinates. ``{"reference": "xdot**2/2"}`` sets the
+        scale, ``{"inertia": "constant"}`` excludes inertias that depend on positions.
     held_out
-        Trajectories that only the prediction sees; one in four if None.
+        Trajectories excluded from the fit; one in four if None.
     accept
-        Refusals to pass over, as their messages name them, such as ``["turns"]``.
+        Checks to skip, as their messages name them, such as ``["turns"]``.
     recipe
         Settings of the recipe that differ, ``{"differentiate": {"trim": 3}}``.
     title
@@ -126,11 +123,9 @@ def learn(
     --------
     >>> import numpy as np, leastaction as la
     >>> t, rng = np.arange(0, 30, 0.02), np.random.default_rng(1)
-    >>> swings = [
-    ...     a * np.cos(3 * t) + 1e-3 * rng.standard_normal(len(t))
-    ...     for a in (0.1, 0.2, 0.3, 0.4, 0.5)
-    ... ]
-    >>> law = la.learn({"x": swings}, time=t, progress=False)
+    >>> motions = [a * np.cos(3 * t) for a in (0.1, 0.2, 0.3, 0.4, 0.5)]
+    >>> motions = [x + 1e-3 * rng.standard_normal(len(t)) for x in motions]
+    >>> law = la.learn({"x": motions}, time=t, progress=False)
     >>> law.verdict, law.support, round(law.coefficient("x**2"), 3)
     ('found', ['xdot**2', 'x**2'], -4.5)
 
@@ -139,7 +134,6 @@ def learn(
     L. Ljung, System Identification: Theory for the User (1999); J. Chen and Z. Chen,
     Biometrika 95 (2008) 759. See ``likelihood/README.md``.
     """
-    from leastaction.recordings.import_samples import imported
     from leastaction.recordings.law import law_of
 
     begun = process_time()
@@ -159,25 +153,33 @@ def learn(
     example, source = described(
         data, time, coordinates, trajectory, columns, reading, sections
     )
-    estimator = Recipe(**example["estimators"]["recommended"])
     with progress_bar(5, progress) as advance:
-        advance("import")
-        observations, parts = imported(import_settings(example))
-        try:
-            model = estimator.dataset(observations, example["library"], advance)
-        except ValueError as error:
-            if kind != MOTION:
-                raise RecordingError(str(error)) from None
-            if excitation != "random":
-                raise
-            raise RecordingError(f"{error}. {_seen(observations)}") from None
-        predicted = None
-        if excitation != "random":
-            advance("predict")
-            how = predict_settings(example, "recommended")
-            predicted = predict(observations, parts, model, how)
-    seconds = process_time() - begun
-    return law_of(model, observations, predicted, title, seconds, source)
+        found = _identified(example, excitation == "random", advance)
+    return law_of(*found, title, process_time() - begun, source)
+
+
+def _identified(example: Mapping, random: bool, advance: Callable) -> tuple:
+    """Model, observations, and rollout (None of a `random` excitation) of a recording.
+
+    RecordingError if the data cannot be used, or no law follows them.
+    """
+    from leastaction.recordings.import_samples import imported
+
+    estimator = Recipe(**example["estimators"]["recommended"])
+    advance("import")
+    observations, parts = imported(import_settings(example))
+    try:
+        model = estimator.dataset(observations, example["library"], advance)
+    except ValueError as error:
+        if not random and example["kind"] == MOTION:
+            raise
+        seen = f". {_seen(observations)}" if random else ""
+        raise RecordingError(f"{error}{seen}") from None
+    if random:
+        return model, observations, None
+    advance("predict")
+    how = predict_settings(example, "recommended")
+    return model, observations, predict(observations, parts, model, how)
 
 
 def predict(

@@ -11,7 +11,7 @@ import numpy as np
 
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.library import Library
-from leastaction.recordings.inputs import GAIN, OFFSET, TIME_CONSTANT, UNKNOWN
+from leastaction.recordings.inputs import GAIN, OFFSET, SHARED, TIME_CONSTANT, UNKNOWN
 from leastaction.recordings.units_of_terms import unlike_sums
 
 # Largest Σ|k| of cos(k·q) and sin(k·q).
@@ -51,7 +51,8 @@ def recorded_library(example: Mapping, channels: Mapping) -> tuple[dict, list[st
         for problem in unlike_sums(terms, units) if key in given else ():
             return library, [f"library.{key}: {problem}; check import.coordinates"]
     offsets = [n for n, entry in inputs.items() if entry[OFFSET] == UNKNOWN]
-    missing = [name for name in offsets if name not in names]
+    springs = [f"{n}**2" for n, c in channels["input"].items() if c.set_value]
+    missing = [term for term in (*offsets, *springs) if term not in names]
     if missing:
         library["lagrangian"] = [*library["lagrangian"], {"terms": missing}]
     return library, _undecided(inputs, "reference" in given, random)
@@ -59,18 +60,21 @@ def recorded_library(example: Mapping, channels: Mapping) -> tuple[dict, list[st
 
 def _undecided(inputs: Mapping, has_scale: bool, random: bool) -> list[str]:
     """What is said of inputs that no data can tell."""
-    gains = [name for name, entry in inputs.items() if entry.get(GAIN) == UNKNOWN]
-    problems = []
+    gains = {
+        n: g for n, entry in inputs.items() if isinstance(g := entry.get(GAIN), str)
+    }
+    first, problems = next(iter(gains), ""), []
     if gains and not has_scale:
         problems.append(
-            f"import.inputs.{gains[0]}.gain: it is unknown, but nothing gives the law "
-            "its scale; give the gain, or a coefficient that you know, such as "
-            f"`library: {{reference: 95.1*{gains[0]}dot**2/2}}`"
+            f"import.inputs.{first}.gain: it is {gains[first]}, but nothing sets the "
+            "scale of the law; give the gain, or a coefficient that you know, such as "
+            f"`library: {{reference: 95.1*{first}dot**2/2}}`"
         )
-    if gains and len(inputs) > 1:
+    if gains and len(inputs) > 1 and [*gains.values()] != [SHARED] * len(inputs):
         problems.append(
-            f"import.inputs.{gains[0]}.gain: it is unknown, but there are "
-            f"{len(inputs)} inputs; the gain of a single one can be found: give it"
+            f"import.inputs.{first}.gain: it is {gains[first]}, but there are "
+            f"{len(inputs)} inputs, of which one gain can be found; write `gain: "
+            "shared` beside each if it is the same, or numbers"
         )
     chain = [
         f"import.inputs.{name}.{TIME_CONSTANT}"

@@ -91,7 +91,7 @@ def reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
     """Why a law is not simply found."""
     texts = _missed(model)
     if not int(model["converged"].values[0]):
-        texts.append("the fit did not settle to the last digit; error bars are rough")
+        texts.append("the fit did not converge fully; intervals are approximate")
     missed = force_errors(rollout)
     if (missed > LARGEST_TRUSTED_ERROR).any():
         texts.append(
@@ -127,7 +127,7 @@ def _missed(model: xr.Dataset) -> list[str]:
     is_tone = np.isfinite(frequency)
     matters = missed > _most_certain(model) or remembers or is_tone
     if matters and ratio > LARGEST_FREE_RUN_RATIO:
-        beyond = f", and over whole runs {ratio:.2g} times what its sensors' noise is"
+        beyond = f", and whole runs err by {ratio:.2g} times the sensor noise"
         if np.isinf(ratio):
             beyond = ", and without that force no whole run follows from it"
         if is_tone:
@@ -189,7 +189,7 @@ def remarks(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
         lasting = [term for term, (*_, lasts) in corrections.items() if lasts]
         said.append(
             f"corrections beside the law: {listed(terms)} improve the fit beyond "
-            "chance, by less than a fifth of what the law misses; they are not read as "
+            "chance, by less than a fifth of what the law misses; they are not part of "
             "the law. Predictions of the next sample have them, free runs "
             f"{listed(lasting) if lasting else 'none'}, which whole runs confirm"
         )
@@ -348,8 +348,8 @@ def doubts(model: xr.Dataset) -> list[str]:
     lost = str(model["identifiability"].item())
     if lost:
         texts.append(
-            "not identifiable: relative changes that the data do not tell from none "
-            f"are {lost}"
+            "not identifiable: these relative changes together have no effect on the "
+            f"data: {lost}"
         )
     if not int(model["converged"]):
         texts.append(
@@ -365,8 +365,8 @@ def doubts(model: xr.Dataset) -> list[str]:
     elif float(model["undecided_p_value"]) < LEAST_P_OF_ABSENT_TERM:
         texts.append(
             f"undecided: {model['undecided_term'].item()} may be missing (p = "
-            f"{float(model['undecided_p_value']):.1g}), but its score is not the "
-            f"{penalty:.0f} that are asked for; record longer"
+            f"{float(model['undecided_p_value']):.1g}), but its score is below the "
+            f"threshold of {penalty:.0f}; record longer"
         )
     rivals = str(model["alternatives"].item())
     if rivals:

@@ -167,11 +167,6 @@ class Project(Workflow):
         default_factory=Matrix,
         description="Which examples the matrix of methods and systems compares.",
     )
-    gallery: dict[str, Text] = Field(
-        {},
-        description="Pictures of the README by name, each a figure under results/ "
-        "without its suffix; made by `snakemake gallery`.",
-    )
 
 
 def merge(base: Mapping, overrides: Mapping) -> dict:

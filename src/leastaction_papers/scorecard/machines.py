@@ -11,7 +11,7 @@ import pandas as pd
 from leastaction.core.model import rounded
 from leastaction.core.units import registry
 from leastaction.figures.readable import percent_text
-from leastaction.recordings.law import NONE, Law, table_of_terms
+from leastaction.recordings.law import NONE, Law, rows_of
 from leastaction.recordings.remarks import force_errors
 from leastaction_papers.scorecard.readable import number_text
 from leastaction_papers.scorecard.tables import markdown
@@ -31,7 +31,7 @@ def machine(name: str, title: str, published: Mapping, law: Law | None) -> dict:
         return found
     return {
         **found,
-        "terms": [] if law.verdict == NONE else table_of_terms(law),
+        "terms": [] if law.verdict == NONE else rows_of(law.terms, "coefficient"),
         "numbers": [_beside(entry, law) for entry in published["numbers"]],
         "runs": [*_own_runs(law, published["runs_in"]), *_their_runs(published)],
     }

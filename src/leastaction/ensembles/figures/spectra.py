@@ -7,9 +7,10 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import NullFormatter
 
 from leastaction.core.estimate import NORMAL_QUANTILE
-from leastaction.core.model import rounded
+from leastaction.core.model import interval
 from leastaction.ensembles.modes import (
     Linear,
     Motion,
@@ -56,15 +57,15 @@ def spectra(panels: Sequence[Panel], settings: Mapping) -> Figure:
     count = 0 if mode_table is None else mode_table.sizes["mode"]
     size = {"row": 42, "rest": 16, "width_ratios": [1.9, 1]}
     figure, grid = grid_of(settings, max(len(channels), count), 2, **size)
-    dt = float(model["sample_step"])
+    dt, (units, factors) = float(model["sample_step"]), _units(model)
     f, density = _density(model)
     line = {"linestyle": "none", "marker": "."} if _on_bands(model) else {}
     for k, name in enumerate(channels):
         axes = grid[k, 0]
-        power = density[:, k, k].real
+        power = density[:, k, k].real / factors[k] ** 2
         axes.loglog(f, power, linewidth=0.8, **_red(settings), **line)
-        axes.set_ylabel(f"density of {name} (SI)")
-        noise = noise_density(model, dt)[k]
+        axes.set_ylabel(f"density of {name} ({units[k]}²/Hz)")
+        noise = noise_density(model, dt)[k] / factors[k] ** 2
         axes.axhline(noise, color="0.5", linestyle=":", linewidth=0.9)
         if linear is not None:
             _predicted(axes, linear, model, k, f, dt, settings)
@@ -79,7 +80,7 @@ def spectra(panels: Sequence[Panel], settings: Mapping) -> Figure:
     handles = [
         key("measured", **_red(settings)),
         key(_law(model), **_blue(settings)),
-        key("noise of the sensor", "0.5", linestyle=":"),
+        key("sensor noise", "0.5", linestyle=":"),
         key("natural frequency", "0.7", linewidth=0.7),
     ]
     legend_on_top(figure, handles)
@@ -90,6 +91,13 @@ def _shown(panels: Sequence[Panel], dim: str) -> tuple[xr.Dataset, list[str]]:
     """The first replicate of a law, and names along a dimension, such as channels."""
     model = panels[0].model(MAIN).isel(replicate=0)
     return model, [str(name) for name in model[dim].values]
+
+
+def _units(model: xr.Dataset) -> tuple[list[str], np.ndarray]:
+    """Units of the channels, and their SI values; `SI` where no unit is known."""
+    if "channel_unit" in model.coords:
+        return list(model["channel_unit"].values), model["channel_factor"].values
+    return ["SI"] * model.sizes["channel"], np.ones(model.sizes["channel"])
 
 
 def _law(model: xr.Dataset) -> str:
@@ -113,6 +121,7 @@ def _predicted(axes: Axes, linear: Linear, model, k: int, f, dt, settings) -> No
         fine = np.linspace(0, 0.5 / dt, FINER * (len(f) + 1) + 1)
         density = spectral_density(linear, model, fine, dt)[:, k]
         power = _windowed(density, dt, 2 * (len(f) + 1))[1:-1]
+    power = power / _units(model)[1][k] ** 2
     axes.loglog(f, power, linewidth=1.0, zorder=3, **_blue(settings))
     frequency = linear.modes()[0]
     for x in frequency:
@@ -120,6 +129,7 @@ def _predicted(axes: Axes, linear: Linear, model, k: int, f, dt, settings) -> No
     if len(frequency):
         low, high = LOWEST * frequency[0], HIGHEST * frequency[-1]
         axes.set_xlim(max(f[0], low), min(f[-1], high))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _windowed(density: np.ndarray, dt: float, size: int) -> np.ndarray:
@@ -151,7 +161,7 @@ def _shape(axes: Axes, mode: xr.Dataset, settings: Mapping) -> None:
 
     def written(name: str, factor: float) -> str:
         error = factor * NORMAL_QUANTILE * float(mode[f"{name}_std"])
-        return " ± ".join(filter(None, rounded(factor * float(mode[name]), error)))
+        return interval(factor * float(mode[name]), error)
 
     frequency, damping = written("frequency", 1), written("damping_ratio", 100)
     text = f"Mode {int(mode['mode'])}: {frequency} Hz, $\\zeta$ = {damping} %"
@@ -253,9 +263,10 @@ def one_step(panels: Sequence[Panel], settings: Mapping) -> Figure:
     shown = slice(begin, begin + count)
     time = dt * np.arange(len(measured))[shown]
     red, blue = _red(settings), _blue(settings)
+    units, factors = _units(model)
     for k, ((left, right), name) in enumerate(zip(grid, channels, strict=True)):
-        y, e = measured[shown, k], innovation[shown, k]
-        band = NORMAL_QUANTILE * np.sqrt(variance[shown, k])
+        y, e = measured[shown, k] / factors[k], innovation[shown, k] / factors[k]
+        band = NORMAL_QUANTILE * np.sqrt(variance[shown, k]) / factors[k]
         style = {"color": settings["band_color"], "linewidth": 0}
         left.fill_between(time, y - e - band, y - e + band, **style)
         right.fill_between(time, -band, band, **style)
@@ -263,8 +274,8 @@ def one_step(panels: Sequence[Panel], settings: Mapping) -> Figure:
         left.plot(time, y - e, linewidth=1.0, **blue)
         right.plot(time, e, linewidth=0.7, **red)
         left.set_xlim(time[0], time[-1])
-        left.set_ylabel(f"{name} (SI)")
-        right.set_ylabel("error (SI)")
+        left.set_ylabel(f"{name} ({units[k]})")
+        right.set_ylabel(f"error ({units[k]})")
         right.locator_params(axis="x", nbins=4)
     for axes in grid[-1]:
         axes.set_xlabel("Time (s)")
@@ -289,7 +300,7 @@ def force_spectrum(panels: Sequence[Panel], settings: Mapping) -> Figure:
     linear = Motion(model).equivalent()
     f, densities = (None, None) if linear is None else _forces(linear, model)
     for a, (axes, name) in enumerate(zip(grid[:, 0], names, strict=True)):
-        axes.set_ylabel(f"density of the force on {name}")
+        axes.set_ylabel(f"density of the force on {name} (SI)")
         if densities is None:
             text = "there are fewer sensors than coordinates, or no stationary motion"
             note(axes, text, 0.5, 0.5, ha="center")
@@ -303,7 +314,7 @@ def force_spectrum(panels: Sequence[Panel], settings: Mapping) -> Figure:
         axes.set_ylim(law.min() / DECADES, DECADES * highest)
     grid[-1, 0].set_xlabel("Frequency (Hz)")
     handles = [
-        key("seen through the law", **_red(settings)),
+        key("measured motion, inverted", **_red(settings)),
         key(_law(model), **_blue(settings)),
         key("natural frequency", "0.7", linewidth=0.7),
     ]

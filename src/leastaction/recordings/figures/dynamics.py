@@ -14,7 +14,7 @@ from leastaction.recordings.contracts import shown_units
 
 
 def dynamics(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """Recorded and missed force, phase plane, and energy of the first trajectory.
+    """Recorded and unexplained force, phase plane, and energy of the first trajectory.
 
     One row per coordinate. Left the mean force in short windows, recorded and missed by
     the law (:func:`leastaction.recordings.measured_rollout.force_error`); in the middle
@@ -34,7 +34,7 @@ def dynamics(panels: Sequence[Panel], settings: Mapping) -> Figure:
     grey = {"color": "0.55", "linewidth": 1.0}
     fitted = one["q_measured"].values - one["residual"].values
     paths = [(fitted, red), (one["q_estimate"].values, blue)]
-    velocity = [np.gradient(q, time, axis=0) for q, _ in paths]
+    velocity = [np.gradient(q, time, axis=0, edge_order=2) for q, _ in paths]
     for a, (left, middle, right) in enumerate(grid):
         _forces(left, rollout, a, grey, red)
         left.set_ylabel(f"force of {names[a]} ({rollout['force_unit'].values[a]})")
@@ -56,7 +56,7 @@ def dynamics(panels: Sequence[Panel], settings: Mapping) -> Figure:
     )
     handles = [
         key("recorded force", **grey),
-        key("measured motion; missed force", **red),
+        key("measured motion; unexplained force", **red),
         key("predicted motion", **blue),
     ]
     legend_on_top(figure, handles if rollout["force_recorded"].any() else handles[1:])
@@ -68,7 +68,7 @@ def _forces(axes, rollout: xr.Dataset, a: int, recorded: dict, missed: dict) -> 
     mine = rollout.isel(replicate=0, window=rollout["window_trajectory"].values == 0)
     mine = mine.sortby("window_time")
     time = mine["window_time"].values
-    if rollout["force_recorded"].any():
+    if "force_error" in rollout and np.isfinite(rollout["force_error"].values[0, a]):
         axes.plot(time, mine["force_recorded"].values[:, a], **recorded)
     axes.plot(time, mine["force_missed"].values[:, a], **missed)
     axes.axhline(0, color="black", linewidth=0.5)

@@ -70,7 +70,7 @@ def prediction(panels: Sequence[Panel], settings: Mapping) -> Figure:
         key("measured", linewidth=1.4, **red),
         key("predicted", **blue),
         Patch(color=settings["band_color"], label="95 % band"),
-        Patch(color="0.92", label="fixes the initial state"),
+        Patch(color="0.92", label="initial state fitted here"),
     ]
     legend_on_top(figure, handles)
     return figure
@@ -101,14 +101,14 @@ def residuals(panels: Sequence[Panel], settings: Mapping) -> Figure:
     number = rollout["path_trajectory"].values
     time = rollout["path_time"].values
     dt = float(np.median(np.diff(time[number == 0])))
-    colours = [settings["estimate_color"], settings["published_color"], "0.45"]
+    blue = {"color": settings["estimate_color"]}
     noise, period = model["noise_level"].values[0], float(model["period"].values[0])
     for a, (row, name) in enumerate(zip(grid, names, strict=True)):
         unit = units[a]
         values = rollout["residual"].values[0][:, a] / factors[a]
         for k in range(rollout.sizes["trajectory"]):
             mine = number == k
-            row[0].plot(time[mine], values[mine], color=colours[k % 3], linewidth=0.6)
+            row[0].plot(time[mine], values[mine], linewidth=0.6, alpha=0.6, **blue)
         row[0].axhline(0, color="black", linewidth=0.5)
         row[0].set_ylabel(f"residual of {name} ({unit})")
         level = noise[a] / factors[a]
@@ -126,7 +126,7 @@ def residuals(panels: Sequence[Panel], settings: Mapping) -> Figure:
     for axes, text in zip(grid[-1], ("Time (s)", "Frequency (Hz)"), strict=False):
         axes.set_xlabel(text)
     handles = [
-        key("measured minus fitted", colours[0]),
+        key("measured minus fitted", **blue),
         key("noise of the sensor", settings["truth_color"], linestyle="--"),
         key("main frequency", "0.6", linestyle=":"),
         key("normal distribution", "black"),
