@@ -54,6 +54,7 @@ $(READY): requirements.lock pyproject.toml src/leastaction_papers/pyproject.toml
 	$(BIN)/$(PIP_INSTALL) --no-compile -r requirements.lock
 	-@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib src workflow >/dev/null
 	$(BIN)/$(PIP_INSTALL) --no-deps --no-build-isolation -e . -e src/leastaction_papers
+	$(BIN)/python -m leastaction_papers.configuration.schemas workflow/schemas
 	@touch $@
 
 $(BENCH)/ready: benchmarks/requirements.txt pyproject.toml

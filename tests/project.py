@@ -73,7 +73,10 @@ def _main(arguments, folder, environment, files):
 def _environment(*sources: str | Path) -> dict[str, str]:
     packages = os.pathsep.join(map(str, sources))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "PYTHONPATH": packages, "PATH": path}
+    found = {**os.environ, "PYTHONPATH": packages, "PATH": path}
+    # With it every job would compile the package anew.
+    found.pop("PYTHONDONTWRITEBYTECODE", None)
+    return found
 
 
 @dataclass(frozen=True)
@@ -181,6 +184,5 @@ def below(example: str, estimator: str) -> set[str]:
     """Jobs of one example that use the model of one estimator."""
     return {
         f"Rolling out {example} ({estimator})",
-        f"Drawing the figures of {example}",
-        f"Scoring {example}",
+        f"Scoring and drawing {example}",
     }

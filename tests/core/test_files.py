@@ -421,14 +421,14 @@ from pathlib import Path
 from leastaction.__main__ import main
 from leastaction_papers.configuration.config import read_yaml
 from leastaction.core.files import load_text, save_text
-from leastaction.core.progress import start_logging
+from leastaction.core.process import job
 folder = Path(sys.argv[1])
 save_text("title: \u03c3", folder / "a.yaml")
 assert load_text(folder / "a.yaml") == "title: \u03c3"
 assert read_yaml(folder / "a.yaml") == {"title": "\u03c3"}
-start_logging(folder / "a.log")
-logging.info("\u03c3")
-main(["describe", str(folder / "a.csv")])
+with job(folder / "a.log"):
+    logging.info("\u03c3")
+    main(["describe", str(folder / "a.csv")])
 """
 
 

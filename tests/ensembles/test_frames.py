@@ -193,6 +193,11 @@ def test_changes_that_are_not_told_are_named_by_as_few_parameters_as_there_can_b
     information = (1e4 * told + eye) / np.outer(theta, theta)
     structure = Structure((0, 1, 2, 3))
     fit = Fit(structure, theta, 0.0, eye, np.zeros(4), information, True)
-    assert undetermined(fit, list("abcd")) == "a +100 %, b -50 %; c +100 %, b +25 %"
+    assert undetermined(fit, list("abcd"))[0] == "a +100 %, b -50 %; c +100 %, b +25 %"
     fit = Fit(structure, theta, 0.0, eye, np.zeros(4), 100 * information, True)
-    assert undetermined(fit, list("abcd")) == ""
+    assert undetermined(fit, list("abcd")) == ("", "")
+    fit.covariance[:2, :2] = (
+        np.array([[1.0, -0.9], [-0.9, 1.0]]) * np.outer(*2 * [fit.theta[:2]]) * 0.2
+    )
+    confounded = undetermined(fit, ["D: a", "D: b", "c", "d"])
+    assert confounded == ("", "D: a +100 %, D: b -100 %")

@@ -50,7 +50,7 @@ def test_a_folder_of_ones_own_has_laws_figures_and_a_page(tmp_path):
     page = "results/beyond.html"
     planned = project.snakemake("-n", "beyond_mine", page).stdout
     for name in ("spring", "spring-slow"):
-        for job in ("Describing the laws of", "Scoring", "Drawing the figures of"):
+        for job in ("Describing the laws of", "Scoring and drawing"):
             assert f"{job} {name}\n" in planned, planned
     assert "Summarising what goes beyond the papers" in planned
 

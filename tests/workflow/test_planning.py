@@ -8,8 +8,9 @@ from project import BELOW_PAPER, EXAMPLES, below
 
 PAPER = "stochastic_lagrangian"
 ALL_FIGURES = {
-    *(f"Drawing the figures of {e}" for e in EXAMPLES),
+    *(f"Scoring and drawing {e}" for e in EXAMPLES),
     *(f"Drawing figure_{n} of {PAPER}" for n in (1, 2, 4)),
+    "Collecting the scorecard",
     "Summarising the papers on one page",
 }
 
@@ -45,6 +46,12 @@ def test_touched_files_run_nothing(restored):
         files = path.rglob("*") if path.is_dir() else [path]
         for file in files:
             os.utime(file, (now, now))
+    assert restored.plan() == set()
+
+
+def test_comments_and_layout_run_nothing(restored):
+    for file in (restored.folder / "src").rglob("*.py"):
+        file.write_text("# A comment.\n\n" + file.read_text())
     assert restored.plan() == set()
 
 
@@ -97,7 +104,7 @@ def test_source_of_the_simulation(restored):
     # A threshold is swept, which reads the library of `published`; what the authors
     # released has no figures of its own.
     published, recommended, swept = 3, 2, 1
-    of_example, as_released = 1 + published + recommended + swept + 1 + 1, 1 + 2 + 1
+    of_example, as_released = 1 + published + recommended + swept + 1, 1 + 2 + 1
     jobs = len(EXAMPLES) * (of_example + as_released)
     assert len(plan) == jobs + len(BELOW_PAPER)
 
@@ -113,11 +120,12 @@ def test_source_of_one_figure(restored):
         restored,
         "src/leastaction_papers/stochastic_lagrangian/figures/coefficients.py",
         "from leastaction",
-        "\nfrom leastaction",
+        "import math\nfrom leastaction",
     )
     assert restored.plan() == {
-        *(f"Drawing the figures of {e}" for e in EXAMPLES),
+        *(f"Scoring and drawing {e}" for e in EXAMPLES),
         f"Drawing figure_1 of {PAPER}",
+        "Collecting the scorecard",
         "Summarising the papers on one page",
     }
 
@@ -131,7 +139,7 @@ def test_label_of_a_coordinate_reaches_figures_and_tables_only(restored):
     edit(restored, f"config/examples/{PAPER}/harmonic.yaml", "label: X}", "label: Y}")
     plan = restored.plan()
     assert not any(m.startswith(("Simulating", "Identifying", "Rolling")) for m in plan)
-    assert "Drawing the figures of harmonic" in plan
+    assert "Scoring and drawing harmonic" in plan
 
 
 def test_one_more_example_touches_no_other(restored):

@@ -29,8 +29,7 @@ use rule simulate as simulate_block with:
     output:
         observations="<results>/{paper}/{example}/observations.{block}.nc",
     log:
-        "<logs>/{paper}/{example}/simulate.{block}.log",
-        "<logs>/{paper}/{example}/simulate.{block}.tsv",
+        *log_of("{paper}/{example}/simulate.{block}"),
 
 
 use rule validate as validate_block with:
@@ -40,8 +39,7 @@ use rule validate as validate_block with:
     output:
         rollout=temp("<results>/{paper}/{example}/{estimator}/rollout.{block}.nc"),
     log:
-        "<logs>/{paper}/{example}/{estimator}/validate.{block}.log",
-        "<logs>/{paper}/{example}/{estimator}/validate.{block}.tsv",
+        *log_of("{paper}/{example}/{estimator}/validate.{block}"),
 
 
 rule gather:
@@ -51,8 +49,7 @@ rule gather:
     output:
         whole="<results>/{paper}/{example}/{file}.nc",
     log:
-        "<logs>/{paper}/{example}/{file}.gather.log",
-        "<logs>/{paper}/{example}/{file}.gather.tsv",
+        *log_of("{paper}/{example}/{file}.gather"),
     wildcard_constraints:
         paper=one_of(FOLDERS),
         example=one_of(split_examples()),

@@ -2,12 +2,10 @@
 
 import gc
 import hashlib
-import os
 import re
 import shutil
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
 
 if not find_spec("leastaction"):
     raise WorkflowError(
@@ -72,9 +70,7 @@ MADE_BY = {stage: file for file, stage in STAGE_OF.items()}
 MADE_BY |= {"import": "observations", "predict": "rollout"}
 
 
-# The folder of the project, whichever workflow uses ours as a module. Where ours is used
-# from a repository, the configuration is what snakedeploy has copied from it.
-PROJECT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
+# Where ours is used from a repository, what snakedeploy has copied from it.
 CONFIG = PROJECT / "config" if PROJECT.is_dir() else Path("config")
 STAND_INS = Path(workflow.pathvars.apply("<results>/stand_ins"))
 LISTINGS = Path(workflow.pathvars.apply("<logs>/sources"))
@@ -208,9 +204,19 @@ def recorded_machines():
     ]
 
 
+def log_of(job):
+    """Log of a job, and what it used (leastaction/core/process.py)."""
+    return f"<logs>/{job}.log", f"<logs>/{job}.tsv"
+
+
 def one_of(names):
     """Pattern of these names; without any, one that nothing fits."""
     return "|".join(re.escape(name) for name in sorted(set(names))) or "(?!)"
+
+
+def among(places):
+    """Pattern of the wildcard `paper` that looks ahead at these `paper/example/...`."""
+    return rf"(?=(?:{'|'.join(places) or '(?!)'})/)[^/]+"
 
 
 def is_variant(example):

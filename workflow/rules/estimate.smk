@@ -21,8 +21,7 @@ for (STAGES_DONE, PART, DROPPED), MAKERS in estimating().items():
             f"<logs>/{{paper}}/{{example}}/{{estimator}}/{STAGES_DONE[-1]}{PART}.log",
             f"<logs>/{{paper}}/{{example}}/{{estimator}}/{STAGES_DONE[-1]}{PART}.tsv",
         wildcard_constraints:
-            # That of the first wildcard looks ahead at all three.
-            paper=rf"(?=(?:{'|'.join(MAKERS)})/)[^/]+",
+            paper=among(MAKERS),
         priority: 3 + STAGES.index(STAGES_DONE[-1])
         conda:
             "../../environment.yml"

@@ -5,8 +5,7 @@ rule import_recording:
     output:
         observations="<results>/recordings/{example}/observations.nc",
     log:
-        "<logs>/recordings/{example}/import.log",
-        "<logs>/recordings/{example}/import.tsv",
+        *log_of("recordings/{example}/import"),
     wildcard_constraints:
         example=one_of([*RECORDINGS, *MACHINES]),
     priority: 1

@@ -11,8 +11,7 @@ rule plot_recording:
             kind=OTHERS,
         ),
     log:
-        "<logs>/recordings/{example}/plot_recording.log",
-        "<logs>/recordings/{example}/plot_recording.tsv",
+        *log_of("recordings/{example}/plot_recording"),
     wildcard_constraints:
         example=one_of({*RECORDINGS, *MACHINES} - {*OF_KINDS}),
     conda:
@@ -32,8 +31,7 @@ use rule plot_recording as plot_kind with:
             "<results>/recordings/{{example}}/figures/prediction{kind}", kind=OTHERS
         ),
     log:
-        "<logs>/recordings/{example}/plot_kind.log",
-        "<logs>/recordings/{example}/plot_kind.tsv",
+        *log_of("recordings/{example}/plot_kind"),
     wildcard_constraints:
         example=one_of(OF_KINDS),
 
@@ -53,8 +51,7 @@ use rule plot_recording as plot_shaken with:
             kind=OTHERS,
         ),
     log:
-        "<logs>/recordings/{example}/plot_shaken.log",
-        "<logs>/recordings/{example}/plot_shaken.tsv",
+        *log_of("recordings/{example}/plot_shaken"),
     message:
         "Drawing what the innovations of {wildcards.example} say"
 
@@ -78,8 +75,7 @@ rule write_law:
         ),
         saved="<results>/recordings/{example}/law.nc",
     log:
-        "<logs>/recordings/{example}/write_law.log",
-        "<logs>/recordings/{example}/write_law.tsv",
+        *log_of("recordings/{example}/write_law"),
     wildcard_constraints:
         example=one_of([*RECORDINGS, *MACHINES]),
     conda:

@@ -14,8 +14,7 @@ rule plot_paper:
         others=multiext("<results>/{paper}/figures/{figure}", *OTHERS),
         finding="<results>/{paper}/figures/{figure}.txt",
     log:
-        "<logs>/{paper}/plot_paper_{figure}.log",
-        "<logs>/{paper}/plot_paper_{figure}.tsv",
+        *log_of("{paper}/plot_paper_{figure}"),
     wildcard_constraints:
         figure="[^/]+",
     priority: 2
@@ -27,25 +26,6 @@ rule plot_paper:
         "Drawing {wildcards.figure} of {wildcards.paper}"
     script:
         "../scripts/plot.py"
-
-
-use rule plot_paper as plot_example with:
-    output:
-        report(
-            directory("<results>/{paper}/{example}/figures"),
-            patterns=["{figure}.svg"],
-            caption="../report/example_figure.rst",
-            category="{paper}",
-            subcategory="{example}",
-            labels={"shows": "{figure}"},
-        ),
-    log:
-        "<logs>/{paper}/{example}/plot_example.log",
-        "<logs>/{paper}/{example}/plot_example.tsv",
-    params:
-        settings=example_settings,
-    message:
-        "Drawing the figures of {wildcards.example}"
 
 
 use rule plot_paper as plot_study with:
@@ -63,8 +43,7 @@ use rule plot_paper as plot_study with:
         others=multiext("<results>/studies/{study}", *OTHERS),
         finding="<results>/studies/{study}.txt",
     log:
-        "<logs>/studies/plot_{study}.log",
-        "<logs>/studies/plot_{study}.tsv",
+        *log_of("studies/plot_{study}"),
     params:
         settings=study_settings,
     message:
@@ -88,8 +67,7 @@ rule tabulate:
             labels={"shows": "{table}"},
         ),
     log:
-        "<logs>/{paper}/tabulate_{table}.log",
-        "<logs>/{paper}/tabulate_{table}.tsv",
+        *log_of("{paper}/tabulate_{table}"),
     priority: 2
     conda:
         "../../environment.yml"
@@ -101,25 +79,63 @@ rule tabulate:
         "../scripts/tabulate.py"
 
 
-rule score:
+rule show_example:
     input:
         models=scored_files("estimators", "model"),
         rollouts=scored_files("rolled_out", "rollout"),
-        sources=score_sources,
+        sources=example_sources(),
     output:
         scores="<results>/{paper}/{example}/scores.csv",
+        figures=report(
+            directory("<results>/{paper}/{example}/figures"),
+            patterns=["{figure}.svg"],
+            caption="../report/example_figure.rst",
+            category="{paper}",
+            subcategory="{example}",
+            labels={"shows": "{figure}"},
+        ),
     log:
-        "<logs>/{paper}/{example}/score.log",
-        "<logs>/{paper}/{example}/score.tsv",
+        *log_of("{paper}/{example}/show_example"),
+    wildcard_constraints:
+        paper=among(SHOWN),
     priority: 2
     conda:
         "../../environment.yml"
     params:
-        settings=score_settings,
+        settings=example_settings(),
+    message:
+        "Scoring and drawing {wildcards.example}"
+    script:
+        "../scripts/show_example.py"
+
+
+use rule show_example as score with:
+    input:
+        models=scored_files("estimators", "model"),
+        rollouts=scored_files("rolled_out", "rollout"),
+        sources=example_sources(with_figures=False),
+    output:
+        scores="<results>/{paper}/{example}/scores.csv",
+    log:
+        *log_of("{paper}/{example}/score"),
+    wildcard_constraints:
+        paper=among(SCORED_ALONE),
+    params:
+        settings=example_settings(with_figures=False),
     message:
         "Scoring {wildcards.example}"
-    script:
-        "../scripts/score.py"
+
+
+# Asked for by name only.
+use rule show_example as plot_example with:
+    output:
+        figures=directory("<results>/{paper}/{example}/figures"),
+    log:
+        *log_of("{paper}/{example}/plot_example"),
+    wildcard_constraints:
+        paper=among(SCORED_ALONE),
+    message:
+        "Drawing the figures of {wildcards.example}"
 
 
 rule collect_scores:
@@ -136,8 +152,7 @@ rule collect_scores:
             labels={"shows": "all rows"},
         ),
     log:
-        "<logs>/collect_scores.log",
-        "<logs>/collect_scores.tsv",
+        *log_of("collect_scores"),
     conda:
         "../../environment.yml"
     params:
@@ -159,8 +174,7 @@ rule compare:
         csv="<results>/matrix.csv",
         figures=multiext("<results>/matrix", ".svg", *OTHERS),
     log:
-        "<logs>/compare.log",
-        "<logs>/compare.tsv",
+        *log_of("compare"),
     conda:
         "../../environment.yml"
     params:
@@ -186,8 +200,7 @@ rule describe:
             labels={"shows": "the law"},
         ),
     log:
-        "<logs>/{paper}/{example}/describe.log",
-        "<logs>/{paper}/{example}/describe.tsv",
+        *log_of("{paper}/{example}/describe"),
     wildcard_constraints:
         paper=one_of(FOLDERS),
     priority: 2
@@ -209,8 +222,7 @@ rule summarise:
     output:
         page="docs/results.md",
     log:
-        "<logs>/summarise.log",
-        "<logs>/summarise.tsv",
+        *log_of("summarise"),
     conda:
         "../../environment.yml"
     params:
@@ -236,8 +248,7 @@ rule summarise_papers:
             labels={"shows": "one screen per paper"},
         ),
     log:
-        "<logs>/summarise_papers.log",
-        "<logs>/summarise_papers.tsv",
+        *log_of("summarise_papers"),
     conda:
         "../../environment.yml"
     params:
@@ -264,8 +275,7 @@ rule summarise_beyond:
             labels={"shows": "beyond the papers"},
         ),
     log:
-        "<logs>/summarise_beyond.log",
-        "<logs>/summarise_beyond.tsv",
+        *log_of("summarise_beyond"),
     conda:
         "../../environment.yml"
     params:
@@ -280,8 +290,7 @@ use rule summarise_beyond as document_beyond with:
     output:
         page="docs/beyond.md",
     log:
-        "<logs>/document_beyond.log",
-        "<logs>/document_beyond.tsv",
+        *log_of("document_beyond"),
     message:
         "Writing docs/beyond.md"
 
@@ -296,8 +305,7 @@ rule document_machines:
     output:
         page="docs/machines.md",
     log:
-        "<logs>/document_machines.log",
-        "<logs>/document_machines.tsv",
+        *log_of("document_machines"),
     conda:
         "../../environment.yml"
     params:

@@ -102,24 +102,18 @@ def figure_sources(wildcards):
     if "study" in wildcards.keys():
         drawn = [config["studies"][wildcards.study]["figure"]]
         shown = [EXAMPLES[key] for key in study_examples(wildcards)]
-    elif "example" in wildcards.keys():
-        drawn = example_figures(with_recommended(wildcards))
-        shown = examples_of_job(wildcards)
     else:
         drawn, shown = [numbered(wildcards)["shows"]], examples_of_job(wildcards)
     return sources("plot", *(figures()[name] for name in drawn), *system_modules(shown))
 
 
-def with_recommended(wildcards):
-    """The example of the wildcards, whose own figures show `recommended`."""
-    example = example_of(wildcards)
-    if "recommended" not in example["estimators"]:
-        raise WorkflowError(
-            f"{wildcards.example} has no figures of its own, which show the estimator "
-            f"`recommended`; it has {', '.join(example['estimators'])}: ask for its "
-            "scores.csv, or for a table or a study that shows it"
-        )
-    return example
+# Examples whose figures are made with their rows of the scorecard, and others: without
+# the estimator `recommended`, which figures show, or variants of what a paper prints.
+SHOWN, SCORED_ALONE = [], []
+for (paper, name), example in EXAMPLES.items():
+    alone = paper in PAPERS and is_variant(name)
+    with_figures = "recommended" in example["estimators"] and not alone
+    (SHOWN if with_figures else SCORED_ALONE).append(f"{paper}/{name}")
 
 
 def table_sources(wildcards):
@@ -132,11 +126,22 @@ def table_sources(wildcards):
     )
 
 
-def score_sources(wildcards):
-    """Sources of the rows of the scorecard that the family of an example writes."""
-    (example,) = examples_of_job(wildcards)
-    paper = paper_of(example)
-    return sources("score", f"{paper}.scores", *system_modules([example]))
+def example_sources(with_figures=True):
+    """Sources of the rows of an example in the scorecard, and of its figures."""
+
+    def listed(wildcards):
+        (example,) = examples_of_job(wildcards)
+        if with_figures and "recommended" not in example["estimators"]:
+            raise WorkflowError(
+                f"{wildcards.example} has no figures of its own, which show the "
+                f"estimator `recommended`; it has {', '.join(example['estimators'])}: "
+                "ask for its scores.csv, or for a table or a study that shows it"
+            )
+        drawn = example_figures(example) if with_figures else []
+        modules = [f"{paper_of(example)}.scores", *(figures()[name] for name in drawn)]
+        return sources("show_example", *modules, *system_modules([example]))
+
+    return listed
 
 
 def examples_of_job(wildcards):
@@ -155,18 +160,6 @@ def figure_settings(wildcards):
     }
 
 
-def example_settings(wildcards):
-    """As `figure_settings`, of the figures of an example, with their formats."""
-    names = example_figures(example_of(wildcards))
-    return {
-        "panels": panels(wildcards, FOR_FIGURES),
-        "results": results_shown(wildcards),
-        "figures": {name: name for name in names},
-        "formats": KINDS,
-        "style": config["figures"],
-    }
-
-
 def table_settings(wildcards):
     entry, paper = numbered(wildcards), config["papers"][wildcards.paper]
     source = f"Paper {paper['number']}, " if "number" in paper else ""
@@ -180,13 +173,25 @@ def table_settings(wildcards):
     }
 
 
-def score_settings(wildcards):
-    paper, name = wildcards.paper, wildcards.example
-    return {
-        "panels": {name: scored(EXAMPLES[paper, name])},
-        "results": results_of(paper, [name], estimators=list),
-        "paper": paper,
-    }
+def example_settings(with_figures=True):
+    """What the rows of an example in the scorecard show, and its figures."""
+
+    def params(wildcards):
+        paper, name = wildcards.paper, wildcards.example
+        example = EXAMPLES[paper, name]
+        drawn = {
+            "shown": panel(example, FOR_FIGURES),
+            "figures": example_figures(example),
+            "formats": KINDS,
+            "style": config["figures"],
+        }
+        return {
+            "panels": {name: scored(example)},
+            "results": results_of(paper, [name], estimators=list),
+            "paper": paper,
+        } | (drawn if with_figures else {})
+
+    return params
 
 
 def scored_files(part, file):

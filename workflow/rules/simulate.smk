@@ -6,8 +6,7 @@ rule simulate:
     output:
         observations="<results>/{paper}/{example}/observations.nc",
     log:
-        "<logs>/{paper}/{example}/simulate.log",
-        "<logs>/{paper}/{example}/simulate.tsv",
+        *log_of("{paper}/{example}/simulate"),
     wildcard_constraints:
         paper=one_of(FOLDERS),
     priority: 1
@@ -43,8 +42,7 @@ rule record:
     output:
         table="<results>/stand_ins/{stand_in}.csv",
     log:
-        "<logs>/stand_ins/{stand_in}.log",
-        "<logs>/stand_ins/{stand_in}.tsv",
+        *log_of("stand_ins/{stand_in}"),
     priority: 1
     conda:
         "../../environment.yml"

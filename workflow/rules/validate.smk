@@ -5,8 +5,7 @@ rule validate:
     output:
         rollout="<results>/{paper}/{example}/{estimator}/rollout.nc",
     log:
-        "<logs>/{paper}/{example}/{estimator}/validate.log",
-        "<logs>/{paper}/{example}/{estimator}/validate.tsv",
+        *log_of("{paper}/{example}/{estimator}/validate"),
     wildcard_constraints:
         paper=one_of(FOLDERS),
     priority: 6
@@ -28,8 +27,7 @@ rule predict:
     output:
         rollout="<results>/recordings/{example}/{estimator}/rollout.nc",
     log:
-        "<logs>/recordings/{example}/{estimator}/predict.log",
-        "<logs>/recordings/{example}/{estimator}/predict.tsv",
+        *log_of("recordings/{example}/{estimator}/predict"),
     wildcard_constraints:
         example=one_of([*RECORDINGS, *MACHINES]),
     priority: 6

@@ -1,7 +1,7 @@
 """Rule `collect_scores`: the rows of all examples in one scorecard."""
 
+import leastaction.core.process as process
 from leastaction.core.files import load_text, save_text
-from leastaction.core.progress import start_logging
 from leastaction_papers.scorecard.pages import scorecard_page
 from leastaction_papers.scorecard.scorecard import (
     from_csv,
@@ -21,9 +21,9 @@ def main(scores: list, papers: dict, csv: str, html: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
-    main(
-        snakemake.input.scores,
-        snakemake.params.papers,
-        **dict(snakemake.output.items()),
-    )
+    with process.job(snakemake.log[0]):
+        main(
+            snakemake.input.scores,
+            snakemake.params.papers,
+            **dict(snakemake.output.items()),
+        )

@@ -3,8 +3,8 @@
 import os
 from itertools import groupby
 
+import leastaction.core.process as process
 from leastaction.core.files import job_usage, load_text, save_figure, save_text, sizes
-from leastaction.core.progress import start_logging
 from leastaction_papers.scorecard.matrix import matrix, method_matrix
 from leastaction_papers.scorecard.scorecard import from_csv
 from leastaction_papers.scorecard.tables import Table, render
@@ -28,12 +28,12 @@ def main(scores, models, usages, settings, table, figures) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
-    main(
-        snakemake.input.scores,
-        snakemake.input.models,
-        snakemake.input.usages,
-        snakemake.params.settings,
-        snakemake.output.csv,
-        snakemake.output.figures,
-    )
+    with process.job(snakemake.log[0]):
+        main(
+            snakemake.input.scores,
+            snakemake.input.models,
+            snakemake.input.usages,
+            snakemake.params.settings,
+            snakemake.output.csv,
+            snakemake.output.figures,
+        )

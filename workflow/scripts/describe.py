@@ -1,9 +1,9 @@
 """Rule `describe`: what was found of an example beside its truth, in words."""
 
+import leastaction.core.process as process
 from leastaction.core.families import system_from_config
 from leastaction.core.files import load, save_text
 from leastaction.core.model import model_of
-from leastaction.core.progress import start_logging
 
 
 def main(models: list, settings: dict, law: str) -> None:
@@ -20,5 +20,5 @@ def main(models: list, settings: dict, law: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
-    main(snakemake.input.models, snakemake.params.settings, snakemake.output.law)
+    with process.job(snakemake.log[0]):
+        main(snakemake.input.models, snakemake.params.settings, snakemake.output.law)

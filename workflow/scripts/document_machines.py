@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+import leastaction.core.process as process
 from leastaction.core.files import load_all, save_text
-from leastaction.core.progress import start_logging
 from leastaction.recordings.law import Law
 from leastaction_papers.scorecard.machines import machine, machines_document
 
@@ -24,5 +24,5 @@ def main(inputs, settings: dict, target: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
-    main(snakemake.input, snakemake.params.settings, snakemake.output.page)
+    with process.job(snakemake.log[0]):
+        main(snakemake.input, snakemake.params.settings, snakemake.output.page)

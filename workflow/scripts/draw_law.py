@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+import leastaction.core.process as process
 from leastaction.core.files import load_all, save_figure
-from leastaction.core.progress import start_logging
 from leastaction.figures.panel import MAIN, Panel
 from leastaction.figures.style import draw
 
@@ -21,10 +21,10 @@ def main(models: list, rollouts: list, settings: dict, files: list) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
-    main(
-        snakemake.input.models,
-        snakemake.input.get("rollouts", []),
-        snakemake.params.settings,
-        list(snakemake.output),
-    )
+    with process.job(snakemake.log[0]):
+        main(
+            snakemake.input.models,
+            snakemake.input.get("rollouts", []),
+            snakemake.params.settings,
+            list(snakemake.output),
+        )

@@ -1,9 +1,10 @@
 """Rules of `estimate.smk`: stages of an estimator, one after the other in one job."""
 
+import leastaction.core.process as process
 from leastaction.core.files import Replicates, save_replicates
 from leastaction.core.jobs import FILES, STAGES
 from leastaction.core.method import step
-from leastaction.core.progress import start_logging, tracked
+from leastaction.core.progress import tracked
 
 
 def main(
@@ -29,10 +30,10 @@ def main(
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
-    main(
-        snakemake.input.observations,
-        snakemake.params.settings,
-        dict(snakemake.output.items()),
-        snakemake.input.get("before"),
-    )
+    with process.job(snakemake.log[0]):
+        main(
+            snakemake.input.observations,
+            snakemake.params.settings,
+            dict(snakemake.output.items()),
+            snakemake.input.get("before"),
+        )

@@ -1,7 +1,7 @@
 """Rule `gather`: blocks of replicates in one file, as one job would have written it."""
 
+import leastaction.core.process as process
 from leastaction.core.files import Replicates, save_replicates
-from leastaction.core.progress import start_logging
 
 
 def main(blocks: list, whole: str, results: dict | None = None) -> None:
@@ -12,5 +12,5 @@ def main(blocks: list, whole: str, results: dict | None = None) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
-    main(snakemake.input.blocks, snakemake.output.whole, snakemake.params.results)
+    with process.job(snakemake.log[0]):
+        main(snakemake.input.blocks, snakemake.output.whole, snakemake.params.results)

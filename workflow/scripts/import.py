@@ -1,7 +1,7 @@
 """Rule `import_recording`: tables of sensors to observations, or one plain refusal."""
 
+import leastaction.core.process as process
 from leastaction.core.files import save
-from leastaction.core.progress import start_logging
 from leastaction.recordings.import_samples import imported
 from leastaction.recordings.tables import unchanged
 
@@ -15,8 +15,8 @@ def main(settings: dict, observations: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
-    main(
-        snakemake.params.settings,
-        snakemake.output.observations,
-    )
+    with process.job(snakemake.log[0]):
+        main(
+            snakemake.params.settings,
+            snakemake.output.observations,
+        )

@@ -1,7 +1,8 @@
 """Rule `predict`: trajectories that a law has not seen, predicted from their begin."""
 
+import leastaction.core.process as process
 from leastaction.core.files import Replicates, load_parts, save_replicates
-from leastaction.core.progress import start_logging, tracked
+from leastaction.core.progress import tracked
 from leastaction.recordings.learn import predict
 
 
@@ -18,10 +19,10 @@ def main(observations: str, model: str, settings: dict, rollout: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
-    main(
-        snakemake.input.observations,
-        snakemake.input.model,
-        snakemake.params.settings,
-        snakemake.output.rollout,
-    )
+    with process.job(snakemake.log[0]):
+        main(
+            snakemake.input.observations,
+            snakemake.input.model,
+            snakemake.params.settings,
+            snakemake.output.rollout,
+        )

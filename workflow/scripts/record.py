@@ -1,7 +1,7 @@
 """Rule `record`: a table as a sensor would have written it, from a known system."""
 
+import leastaction.core.process as process
 from leastaction.core.files import save_text
-from leastaction.core.progress import start_logging
 from leastaction.recordings.stand_in import recorded_table
 
 
@@ -11,5 +11,5 @@ def main(settings: dict, table: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
-    main(snakemake.params.settings, snakemake.output.table)
+    with process.job(snakemake.log[0]):
+        main(snakemake.params.settings, snakemake.output.table)

@@ -1,9 +1,10 @@
 """Rule `simulate`: observations of a known system, one ensemble per replicate."""
 
+import leastaction.core.process as process
 from leastaction.core.families import declared_units, system_from_config
 from leastaction.core.files import save_replicates
 from leastaction.core.method import step
-from leastaction.core.progress import start_logging, tracked
+from leastaction.core.progress import tracked
 
 
 def main(settings: dict, observations: str) -> None:
@@ -26,8 +27,8 @@ def main(settings: dict, observations: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
-    main(
-        snakemake.params.settings,
-        snakemake.output.observations,
-    )
+    with process.job(snakemake.log[0]):
+        main(
+            snakemake.params.settings,
+            snakemake.output.observations,
+        )

@@ -1,7 +1,7 @@
 """Rule `summarise`: the scorecard as a page of the documentation."""
 
+import leastaction.core.process as process
 from leastaction.core.files import load_text, save_text
-from leastaction.core.progress import start_logging
 from leastaction_papers.scorecard.pages import results_page
 from leastaction_papers.scorecard.scorecard import from_csv
 
@@ -12,5 +12,5 @@ def main(scorecard: str, papers: dict, page: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
-    main(snakemake.input.scorecard, snakemake.params.papers, snakemake.output.page)
+    with process.job(snakemake.log[0]):
+        main(snakemake.input.scorecard, snakemake.params.papers, snakemake.output.page)

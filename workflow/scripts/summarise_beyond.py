@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+import leastaction.core.process as process
 from leastaction.core.files import load_bytes, load_text, save_text
-from leastaction.core.progress import start_logging
 from leastaction_papers.scorecard.pages import beyond_document, beyond_page, section
 from leastaction_papers.scorecard.scorecard import from_csv, pooled_rows, scorecard
 from leastaction_papers.scorecard.templates import thumbnail
@@ -35,5 +35,5 @@ def main(inputs, sections: dict, target: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
-    main(snakemake.input, snakemake.params.sections, snakemake.output.page)
+    with process.job(snakemake.log[0]):
+        main(snakemake.input, snakemake.params.sections, snakemake.output.page)

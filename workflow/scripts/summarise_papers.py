@@ -1,7 +1,7 @@
 """Rule `summarise_papers`: what holds of each paper, on one page."""
 
+import leastaction.core.process as process
 from leastaction.core.files import load_bytes, load_text, save_text
-from leastaction.core.progress import start_logging
 from leastaction_papers.scorecard.pages import index_page, paper_summary
 from leastaction_papers.scorecard.scorecard import from_csv
 from leastaction_papers.scorecard.templates import thumbnail
@@ -24,5 +24,5 @@ def main(inputs, settings: dict, page: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
-    main(snakemake.input, snakemake.params.settings, snakemake.output.page)
+    with process.job(snakemake.log[0]):
+        main(snakemake.input, snakemake.params.settings, snakemake.output.page)

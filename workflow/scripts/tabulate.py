@@ -1,7 +1,7 @@
 """Rule `tabulate`: one table of a paper, with its printed values beside ours."""
 
+import leastaction.core.process as process
 from leastaction.core.files import load_all, save_text
-from leastaction.core.progress import start_logging
 from leastaction_papers.scorecard.panel import panels_from
 from leastaction_papers.scorecard.tables import render, table
 
@@ -16,10 +16,10 @@ def main(models: list, rollouts: list, settings: dict, files: dict) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
-    main(
-        snakemake.input.models,
-        snakemake.input.get("rollouts", []),
-        snakemake.params.settings,
-        dict(snakemake.output.items()),
-    )
+    with process.job(snakemake.log[0]):
+        main(
+            snakemake.input.models,
+            snakemake.input.get("rollouts", []),
+            snakemake.params.settings,
+            dict(snakemake.output.items()),
+        )

@@ -1,9 +1,10 @@
 """Rule `validate`: roll out the truth and the model on common random numbers."""
 
+import leastaction.core.process as process
 from leastaction.core.families import system_from_config
 from leastaction.core.files import Replicates, save_replicates
 from leastaction.core.method import rollout as rollout_of
-from leastaction.core.progress import start_logging, tracked
+from leastaction.core.progress import tracked
 
 
 def main(model: str, settings: dict, rollout: str) -> None:
@@ -30,9 +31,9 @@ def main(model: str, settings: dict, rollout: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
-    main(
-        snakemake.input.model,
-        snakemake.params.settings,
-        snakemake.output.rollout,
-    )
+    with process.job(snakemake.log[0]):
+        main(
+            snakemake.input.model,
+            snakemake.params.settings,
+            snakemake.output.rollout,
+        )

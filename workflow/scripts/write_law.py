@@ -1,7 +1,7 @@
 """Rule `write_law`: the law of a recording in plain words, and as a file."""
 
+import leastaction.core.process as process
 from leastaction.core.files import job_usage, load_all, save_text
-from leastaction.core.progress import start_logging
 from leastaction.recordings.law import law_of
 
 
@@ -24,13 +24,13 @@ def main(
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
-    main(
-        snakemake.input.observations,
-        snakemake.input.model,
-        snakemake.input.get("rollouts", []),
-        snakemake.input.usages,
-        snakemake.params.settings,
-        snakemake.output.law,
-        snakemake.output.saved,
-    )
+    with process.job(snakemake.log[0]):
+        main(
+            snakemake.input.observations,
+            snakemake.input.model,
+            snakemake.input.get("rollouts", []),
+            snakemake.input.usages,
+            snakemake.params.settings,
+            snakemake.output.law,
+            snakemake.output.saved,
+        )

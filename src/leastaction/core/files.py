@@ -509,7 +509,7 @@ def load_bytes(path: str | Path) -> bytes:
 
 
 def job_usage(path: str | Path) -> dict[str, float]:
-    """What a job used, as :func:`leastaction.core.progress.write_usage` has it."""
+    """What a job used, as :func:`leastaction.core.process.write_usage` has it."""
     names, values = Path(path).read_text("utf-8").splitlines()
     numbers = map(float, values.split("\t"))
     return dict(zip(names.split("\t"), numbers, strict=True))

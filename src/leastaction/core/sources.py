@@ -1,20 +1,22 @@
 """Source files of this package, and of those beside it, that work depends on.
 
 Snakemake does not see what a script imports. Each rule therefore has as input a list of
-the files that its script and its methods import, directly or not, with their digests.
-Snakemake compares files of this size by content, so an edit re-runs exactly what it can
-change and a touched file re-runs nothing. The files themselves would be thirty inputs
-per job, and most of the time that planning takes.
+the files that its script and its methods import, directly or not, with digests of their
+code. Snakemake compares files of this size by content, so an edit re-runs exactly what
+it can change; a touched file, a comment or another layout re-run nothing. The files
+themselves would be thirty inputs per job, and most of the time that planning takes.
 """
 
 import ast
 import hashlib
 import os
+import sys
 from collections.abc import Iterable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from leastaction.core.cache import cached
 from leastaction.core.families import EXTENSIONS
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +57,10 @@ def _imported_by(module: str) -> set[str]:
 
 @cache
 def _imports(script: Path) -> list[str]:
-    """Modules of the packages that a script imports, at its top."""
+    """Modules of the packages from which a script imports, at its top.
+
+    That of the process (``import leastaction.core.process``) changes no result.
+    """
     return [
         node.module
         for node in ast.parse(script.read_bytes()).body
@@ -75,7 +80,7 @@ def _files(module: str) -> list[Path]:
 
 
 def write_listing(files: Iterable[Path], path: Path) -> None:
-    """List files with the SHA-256 of each in `path`, which is left alone if it does so.
+    """List files with the digest of each in `path`, which is left alone if it does so.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "files.txt")
@@ -93,12 +98,21 @@ def write_listing(files: Iterable[Path], path: Path) -> None:
 
 @cache
 def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    """Digest of a file; of Python that of its code, as this Python reads it."""
+    content = path.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    if path.suffix != ".py":
+        return digest
+
+    def of_code() -> str:
+        return hashlib.sha256(ast.dump(ast.parse(content)).encode()).hexdigest()
+
+    return cached(f"{sys.implementation.cache_tag} {digest}", (), of_code)
 
 
 @cache
 def package_digest() -> str:
-    """Digest of the name and the content of every source file of the packages."""
+    """Digest of the name and the code of every source file of the packages."""
     digest = hashlib.sha256()
     for package in _packages():
         for path in sorted(ROOT.joinpath(package).rglob("*.py")):

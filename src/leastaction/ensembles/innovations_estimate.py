@@ -412,6 +412,7 @@ def words(
 ) -> dict[str, tuple]:
     """What can only be said in words."""
     best = names[result.absent[int(np.argmax(result.scores))]] if result.absent else ""
+    of_law, of_losses = undetermined(replace(result.fit, total=None), labels)
     texts = {
         "search_stop": (result.stop, "why the search ended"),
         "undecided_term": (
@@ -420,31 +421,40 @@ def words(
         ),
         "best_absent_term": (best, "absent candidate with the largest score"),
         "force_structure": (result.fit.structure.force, "form of the random force"),
-        "identifiability": (
-            undetermined(replace(result.fit, total=None), labels),
-            "what the data do not determine",
-        ),
+        "identifiability": (of_law, "changes of L that the data do not determine"),
+        "confounded": (of_losses, "changes of dampers and forces that they do not"),
     }
     return {k: ((), np.array(t, dtype=object), "1", m) for k, (t, m) in texts.items()}
 
 
-def undetermined(fit: Fit, labels: list[str]) -> str:
-    """Relative changes of parameters that the data do not tell; empty if none.
+def undetermined(fit: Fit, labels: list[str]) -> tuple[str, str]:
+    """Relative changes that the data do not determine: of the law, and of losses alone.
 
     Null vectors of the information of relative changes, reduced to echelon form, so
-    that each names as few parameters as there can be. A damper or a force that is not
-    resolved even if all of L were known is small, which is not a null vector.
+    that each names as few parameters as there can be; a text is empty if there is none.
+    The uncertainty of dampers and forces has two parts. What they inherit from L leaves
+    no law if it is large. What they have if L is known is in their own intervals; where
+    several are resolved one by one, but not together, they are confounded.
     """
-    places = [i for i, name in enumerate(labels) if not name.startswith(("log", LAG))]
-    size = np.where(fit.theta[places] != 0, fit.theta[places], 1.0)
-    relative = fit.covariance[np.ix_(places, places)] / np.outer(size, size)
+    free = [i for i, name in enumerate(labels) if not name.startswith(("log", LAG))]
+    names = np.array(labels, dtype=object)[free]
+    size = np.where(fit.theta[free] != 0, fit.theta[free], 1.0)
+    relative = fit.covariance[np.ix_(free, free)] / np.outer(size, size)
     relative = np.nan_to_num(relative, posinf=1 / NOT_RESOLVED, neginf=0.0)
-    small = np.array([labels[i].startswith(("D: ", "S: ")) for i in places], dtype=bool)
-    cross = relative[np.ix_(small, ~small)]
-    known = cross @ np.linalg.pinv(relative[np.ix_(~small, ~small)], hermitian=True)
-    alone = np.diag(relative[np.ix_(small, small)] - known @ cross.T)
-    small[small] = alone > NOT_DETERMINED
-    places, relative = np.array(places)[~small], relative[np.ix_(~small, ~small)]
+    loss = np.array([name.startswith(("D: ", "S: ")) for name in names], dtype=bool)
+    losses = np.ix_(loss, loss)
+    to_law = relative[np.ix_(loss, ~loss)]
+    of_law = np.linalg.pinv(relative[np.ix_(~loss, ~loss)], hermitian=True)
+    inherited = to_law @ of_law @ to_law.T
+    alone = relative[losses] - inherited
+    relative[losses] = inherited
+    resolved = np.diag(alone) < NOT_DETERMINED
+    alone = alone[np.ix_(resolved, resolved)]
+    return null_vectors(relative, names), null_vectors(alone, names[loss][resolved])
+
+
+def null_vectors(relative: np.ndarray, names: np.ndarray) -> str:
+    """Directions of a covariance of relative changes that are not determined."""
     values, vectors = np.linalg.eigh(relative)
     if values.max(initial=0.0) < NOT_DETERMINED:
         return ""
@@ -455,9 +465,7 @@ def undetermined(fit: Fit, labels: list[str]) -> str:
         change = 100 * change / np.abs(change).max()
         chosen = np.flatnonzero(np.abs(change) > 100 * PART_OF_COMBINATION)
         chosen = chosen[np.argsort(-np.abs(change[chosen]), kind="stable")]
-        texts.append(
-            ", ".join(f"{labels[places[i]]} {change[i]:+.0f} %" for i in chosen)
-        )
+        texts.append(", ".join(f"{names[i]} {change[i]:+.0f} %" for i in chosen))
     return "; ".join(texts)
 
 

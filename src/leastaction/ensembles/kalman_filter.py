@@ -27,12 +27,13 @@ Derivatives of M⁻¹F follow from those of M and F, which are linear in the coe
 M f_{,a} = F_{,a} − M_{,a} f. One library is compiled once; coefficients are arguments.
 """
 
+import warnings
 from functools import lru_cache
 
 import numpy as np
 import sympy as sp
 from numba import njit
-from scipy.linalg import expm, solve_discrete_lyapunov
+from scipy.linalg import LinAlgWarning, expm, solve_discrete_lyapunov
 
 from leastaction.core.compiled import assigned, assignments, kernel
 from leastaction.core.euler_lagrange import symbols
@@ -83,10 +84,12 @@ def stationary(transition: np.ndarray, covariance: np.ndarray) -> np.ndarray | N
         return None
     if not np.abs(np.linalg.eigvals(transition)).max() < 1:
         return None
-    try:
-        return solve_discrete_lyapunov(transition, covariance)
-    except np.linalg.LinAlgError:  # stable by less than rounding
-        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LinAlgWarning)
+        try:
+            return solve_discrete_lyapunov(transition, covariance)
+        except (np.linalg.LinAlgError, LinAlgWarning):  # stable by less than rounding
+            return None
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

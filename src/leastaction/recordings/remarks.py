@@ -351,6 +351,9 @@ def doubts(model: xr.Dataset) -> list[str]:
             "not identifiable: these relative changes together have no effect on the "
             f"data: {lost}"
         )
+    confounded = str(model["confounded"].item())
+    if confounded:
+        texts.append(f"dampers or forces that the data cannot tell apart: {confounded}")
     if not int(model["converged"]):
         texts.append(
             "the likelihood did not settle at its maximum: a step would move the "

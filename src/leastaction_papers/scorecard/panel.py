@@ -55,6 +55,12 @@ class Panel(figures.Panel):
         )
         return of, replace(self, models=models, rollouts=rollouts)
 
+    def shown_as(self, config: Mapping) -> "Panel":
+        """The panel with another configuration, and of the estimators that it names."""
+        models = {name: self.models[name] for name in config["estimators"]}
+        rollouts = {name: self.rollouts[name] for name in config["rolled_out"]}
+        return replace(self, config=config, models=models, rollouts=rollouts)
+
     @property
     def settings(self) -> Mapping[str, Mapping | None]:
         """Setting of each estimator that the paper leaves open, with its value."""
