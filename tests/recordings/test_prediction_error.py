@@ -126,7 +126,7 @@ def test_free_swings_beside_a_driven_run_belong_to_its_law(noise):
     )
     # The noise of the recorded force is a force that the law misses.
     assert found.reservations == [] if not noise else len(found.reservations) == 1
-    assert not noise or "over whole runs" in found.reservations[0]
+    assert not noise or "whole runs err by" in found.reservations[0]
     assert "Without an input" in str(found)
     for name, true in (("xdot**2", 1.0), ("x**2", -40.0)):
         off, width = abs(found.coefficient(name) - true), 0.03 * abs(true)
@@ -332,7 +332,7 @@ def test_a_small_force_that_is_missed_is_said_on_the_first_line(late):
     first = str(found).splitlines()[0]
     if late:
         assert first.startswith("**Law found, with reservations: the law misses 0.")
-        assert "% of the force, and over whole runs" in first
+        assert "% of the force, and whole runs err by" in first
         assert "depends on the states before" in found.reservations[1]
         # Late by .06 s it is a mass that is smaller by .3 * .06, to first order.
         rows = found.terms.set_index(["term", "of"])

@@ -213,7 +213,13 @@ def test_the_free_run_has_a_score(law):
         f"{MASS / 2}*xdot**2 - {STIFFNESS / 2}*x**2",
         dissipation=f"{DAMPING / 2}*xdot**2",
     )
-    assert law.score(truth).exact
+    compared = law.score(truth)
+    assert compared.exact and compared.worst < 0.01
+    assert compared.scale == 1  # that of the recorded force
+    twice = la.System(
+        f"{MASS}*xdot**2 - {STIFFNESS}*x**2", dissipation=f"{DAMPING}*xdot**2"
+    )
+    assert law.score(twice).error == pytest.approx((compared.error - 1) / 2)
     paths = driven()[2:]
     forces = np.array([force(TIME, k) for k in (2, 3)])
     of_force = {"inputs": {"x": "f [N]"}}

@@ -56,10 +56,9 @@ INPUTS = {
     "current": "A",
 }
 UNITS_OF_INPUTS = {"N", "kN", "N*m", "N m", "Nm", "V", "mV", "A", "mA"}
-
-
-# Turns of a stationary motion, at least, and by what its halves may differ.
-LEAST_TURNS, LARGEST_CHANGE = 100, 0.2
+# Passages through the mean of a stationary motion: a density asks for as many
+# correlation times.
+LEAST_TURNS = 100
 # Why a table looks like one of another kind than a motion.
 KINDS = {
     "field": "numbered columns are nodes of a line",
@@ -258,8 +257,9 @@ def _likely_kind(columns: Sequence[Column], values, starts) -> str:
     q = [_parts(values[c.name], starts) for c in moving]
     turns = max(sum(map(_turns, parts)) for parts in q)
     if len(starts) == len(moving) == len(roles["velocity"]) == 1:
-        halves = [half.std() for half in np.array_split(q[0][0], 2)]
-        steady = abs(halves[0] / halves[1] - 1) < LARGEST_CHANGE
+        before, after = (half.std() for half in np.array_split(q[0][0], 2))
+        # Two standard errors of the ratio of two rms values of turns/2 samples each.
+        steady = abs(np.log(before / after)) < 2 * np.sqrt(2 / max(turns, 1))
         return "density" if steady and turns >= LEAST_TURNS else ""
     rows = len(values[moving[0].name])
     return "snapshots" if 2 * rows < FEW_PER_PERIOD * turns else ""
