@@ -16,7 +16,7 @@
 #   make docs        the site of the documentation: site/index.html
 #   make costs       CPU of the workflow beside one process, of one ensemble stage by
 #                    stage, of learning and of densities
-#   make check       lint, format, imports, budgets of lines and numbers
+#   make check       lint, format, imports, budgets of lines, numbers and vague names
 #   make lock        requirements.lock with the newest versions that pyproject.toml allows
 #   make lowest      tests of the package with the lowest versions that it allows
 

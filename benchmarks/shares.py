@@ -2,17 +2,18 @@
 
     python benchmarks/shares.py [logs]
 
-A job's wall time is in its benchmark file. The stages up to validate log
+A job's wall time is in the `.tsv` beside its log. The stages up to validate log
 when their first replicate began and their last one was written, and the CPU between:
 the rest of the wall time is start-up (interpreter, imports, compiled kernels read from
 the cache), and what is not CPU is waiting for disk or core. Other jobs are shown whole.
 """
 
-import csv
 import re
 import sys
 from collections import defaultdict
 from pathlib import Path
+
+from leastaction.core.files import job_usage
 
 WORK = re.compile(r"(\w+): \d+ done in ([\d.]+) s, ([\d.]+) s of CPU")
 HEADS = ("rule", "jobs", "wall s", "work s", "CPU of it s", "start-up s", "a job s")
@@ -21,8 +22,7 @@ HEADS = ("rule", "jobs", "wall s", "work s", "CPU of it s", "start-up s", "a job
 def jobs(logs: Path):
     """Rule, wall s, and work wall and CPU s (None where not logged) of every job."""
     for path in sorted(logs.rglob("*.tsv")):
-        with path.open() as file:
-            wall = float(list(csv.DictReader(file, delimiter="\t"))[-1]["s"])
+        wall = job_usage(path)["wall"]
         told = path.with_suffix(".log")
         found = WORK.search(told.read_text()) if told.exists() else None
         rule = re.match(r"[a-z]+", path.name)[0]
@@ -35,7 +35,7 @@ def main(logs: str = "logs") -> None:
     for rule, *times in jobs(Path(logs)):
         rules[rule].append(times)
     if not rules:
-        raise SystemExit(f"{logs} holds no benchmark files; run snakemake first")
+        raise SystemExit(f"{logs} holds no `.tsv` of a job; run snakemake first")
     print("".join(head.rjust(13) for head in HEADS))
     everything = [job for found in rules.values() for job in found]
     for rule, found in [*sorted(rules.items()), ("all", everything)]:

@@ -194,6 +194,13 @@ def _add_modes(add: Callable) -> None:
         help="of a sensor, for the figure of shapes; may be repeated",
     )
     add(
+        "--shape",
+        action="append",
+        default=[],
+        metavar="X,Y,...",
+        help="known shape by sensor, whose MAC is printed; may be repeated",
+    )
+    add(
         "--setups",
         action="store_true",
         help="each table is a set-up; sensors with the same name did not move",
@@ -347,6 +354,7 @@ def _modes(options) -> None:
     from leastaction.recordings.command_line import (
         columns_of_options,
         places_of_options,
+        shapes_of_options,
     )
     from leastaction.recordings.modal_analysis import modes
 
@@ -361,6 +369,7 @@ def _modes(options) -> None:
             trajectory=options.trajectory,
             band=options.band,
             geometry=places_of_options(options.place),
+            shapes=shapes_of_options(options.shape),
             title=options.title or Path(tables[0]).stem.replace("$", ""),
             **_reading(options),
             **({} if options.gap is None else {"gap": options.gap}),
@@ -381,7 +390,8 @@ def _modes(options) -> None:
 def _calibrate(options) -> None:
     from leastaction.core.files import save_text
     from leastaction.recordings.command_line import bands_of_options, columns_of_options
-    from leastaction.recordings.thermal_calibration import KNOWN, calibrate
+    from leastaction.recordings.configuration import KNOWN_OF_PARTICLE
+    from leastaction.recordings.thermal_calibration import calibrate
 
     found = calibrate(
         options.table,
@@ -390,7 +400,7 @@ def _calibrate(options) -> None:
         trajectory=options.trajectory,
         band=bands_of_options(options.band),
         title=options.title or Path(options.table[0]).stem.replace("$", ""),
-        **{name: getattr(options, name) for name in KNOWN},
+        **{name: getattr(options, name) for name in KNOWN_OF_PARTICLE},
         **_reading(options),
         **({} if options.gap is None else {"gap": options.gap}),
     )

@@ -23,6 +23,36 @@ CHAIN = System(
     "adot**2/2 + bdot**2 + cdot**2*exp(-a)/2 + adot*bdot*cos(a-b)/3"
     " + bdot*cdot*cos(b - c)/4 - a**4 - b**2 - log(1 + c**2)"
 )
+MAIN = """
+#include <stdio.h>
+void acceleration(const double *, const double *, const double *, double *);
+int main(void)
+{
+    double q[2] = {0.2, -0.3}, v[2] = {1.0, 2.0}, none[2] = {0.0, 0.0}, h = 5e-4;
+    for (int step = 0; step <= 2000; step++) {
+        double x[2], u[2], a[4][2], w[4][2];
+        if (step % 20 == 0) printf("%.15g %.15g\\n", q[0], q[1]);
+        for (int k = 0; k < 4; k++) {
+            double part = k == 0 ? 0.0 : k == 3 ? h : h / 2;
+            for (int i = 0; i < 2; i++) {
+                x[i] = q[i] + (k ? part * w[k - 1][i] : 0.0);
+                u[i] = v[i] + (k ? part * a[k - 1][i] : 0.0);
+                w[k][i] = u[i];
+            }
+            acceleration(x, u, none, a[k]);
+        }
+        for (int i = 0; i < 2; i++) {
+            q[i] += h / 6 * (w[0][i] + 2 * w[1][i] + 2 * w[2][i] + w[3][i]);
+            v[i] += h / 6 * (a[0][i] + 2 * a[1][i] + 2 * a[2][i] + a[3][i]);
+        }
+    }
+    return 0;
+}
+"""
+SWINGS = System(
+    "1.5*adot**2 + 0.7*bdot**2 + 0.3*adot*bdot*cos(a - b) + 9.81*cos(a) + 2*cos(b)",
+    dissipation="0.1*adot**2",
+)
 SYSTEMS = {"arm": ARM, "chain": CHAIN, "cart": System("0.925*xdot**2 - 21*x**2")}
 
 
@@ -55,6 +85,23 @@ def test_c_gives_the_accelerations_to_round_off(name, tmp_path):
         function(*((ctypes.c_double * system.dof)(*x) for x in arrays), row)
         found.append(list(row))
     agrees(np.array(found), system, given)
+
+
+def test_a_c_program_moves_as_the_law_does(tmp_path):
+    """A Runge–Kutta loop in C around the exported function, compiled and run."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler here")
+    (tmp_path / "model.c").write_text(source_code(SWINGS, "c"))
+    (tmp_path / "main.c").write_text(MAIN)
+    program = tmp_path / "main"
+    sources = [tmp_path / "main.c", tmp_path / "model.c"]
+    subprocess.run([compiler, "-std=c99", "-o", program, *sources, "-lm"], check=True)
+    printed = subprocess.run([program], check=True, capture_output=True, text=True)
+    path = np.array([line.split() for line in printed.stdout.splitlines()], dtype=float)
+    start = {"a": 0.2, "b": -0.3, "adot": 1.0, "bdot": 2.0}
+    law = SWINGS.simulate(duration=1.0, time_step=0.01, initial_state=start)
+    assert np.abs(path - law["q"].values[0, 0]).max() < 1e-8
 
 
 @pytest.mark.parametrize("language", ["numpy", "jax"])

@@ -1,14 +1,18 @@
 """Trapped particles simulated exactly: coverage, forms of the spectrum, pooling."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from scipy.constants import Boltzmann
 from scipy.signal import lfilter
 
 import leastaction as la
 from leastaction import __main__ as program
 from leastaction.ensembles.kalman_filter import discretised
+from leastaction.recordings.thermal_calibration import calibration_of
 
 RATE, CORNER, METRES, TEMPERATURE = 40_000.0, 2000.0, 5e-7, 293.0
 DRAG = 6 * np.pi * 1e-3 * 0.5e-6
@@ -135,3 +139,43 @@ WRONG = {
 def test_what_is_known_is_checked(message):
     with pytest.raises(la.RecordingError, match=message):
         la.calibrate({"v": bead(0, samples=5000)}, time=1 / RATE, **WRONG[message])
+
+
+def test_a_law_whose_bath_has_a_temperature_is_calibrated():
+    """The keys of `import`, also in a YAML; the section is that of `calibrate`."""
+    given = {"temperature": "293 K", "mass": "3e-18 kg"}
+    y = oscillator(1, samples=12_000)
+    known = la.calibrate({"z": y}, time=5e-6, **given)
+    observations = xr.Dataset(
+        {
+            "reading": (("replicate", "sample", "channel"), y[None, :, None]),
+            "first_sample": ("trajectory", [0]),
+            "sample_count": ("trajectory", [len(y)]),
+        },
+        {"dof": ["z"], "channel": ["z"], "coordinate_unit": ("dof", ["m"])},
+        {"time_step": 5e-6, "particle": json.dumps(given)},
+    )
+    table = calibration_of(observations).table
+    numbers = ["value", "low", "high"]
+    pd.testing.assert_frame_equal(table[numbers], known.table[numbers], rtol=1e-9)
+    assert calibration_of(observations.assign_attrs(particle="{}")) is None
+
+
+def test_what_a_recording_says_of_its_bath_reaches_the_law(tmp_path):
+    from leastaction.recordings.configuration import import_settings
+    from leastaction.recordings.import_recording import import_recording
+    from leastaction.recordings.learn import described
+
+    y = oscillator(2, samples=4000)
+    reading = {"temperature": "293 K", "mass": "3e-18 kg"}
+    example, _ = described(
+        {"z": y},
+        5e-6,
+        {"z": "m"},
+        None,
+        {},
+        reading,
+        {"excitation": "random", "accept": ["sampling"]},
+    )
+    observations = import_recording(import_settings(example))
+    assert json.loads(observations.attrs["particle"]) == reading

@@ -16,6 +16,7 @@ from leastaction_papers.scorecard.pages import (
 )
 from leastaction_papers.scorecard.readings import numbers_of
 from leastaction_papers.scorecard.scorecard import _frame, scorecard
+from leastaction_papers.scorecard.templates import thumbnail
 
 SETTINGS = {
     "title": "A. Author: A <b>title</b> & more",
@@ -137,3 +138,35 @@ def test_a_paper_without_scores_has_its_section(table):
     empty = paper_summary("r", SETTINGS, table)
     page = index_page([empty], {"r/figures/figure_3": picture(20, 10)}, {})
     assert "No number that the paper" in page
+
+
+def test_a_thumbnail_keeps_its_width_its_limit_and_its_proportions():
+    small = thumbnail(picture(), 640, 60_000)
+    assert len(small) <= 60_000
+    assert Image.open(BytesIO(small)).size == (640, 320)
+    assert Image.open(BytesIO(thumbnail(picture(20, 10), 640, 60_000))).size == (20, 10)
+
+
+def test_a_thumbnail_keeps_its_saturated_colours():
+    """A palette of the most frequent colours turned a thin red line into purple."""
+    pixels = np.array(Image.open(BytesIO(picture(800, 400))))
+    strong = {"red": (215, 0, 21), "blue": (31, 78, 160), "orange": (225, 140, 0)}
+    for i, colour in enumerate(strong.values()):
+        pixels[100 * i + 50 : 100 * i + 52, 200:260] = colour
+    buffer = BytesIO()
+    Image.fromarray(pixels).save(buffer, format="PNG")
+    small = Image.open(BytesIO(thumbnail(buffer.getvalue(), 800, 400_000)))
+    kept = np.array(small.convert("RGB")).astype(int)
+    for i, colour in enumerate(strong.values()):
+        assert np.abs(kept[100 * i + 50, 230] - colour).max() < 25
+
+
+def test_a_picture_becomes_narrower_and_is_refused_where_that_is_not_enough(rng):
+    noise = Image.fromarray(rng.integers(0, 255, (280, 280, 3), dtype=np.uint8))
+    buffer = BytesIO()
+    noise.save(buffer, format="PNG")
+    small = thumbnail(buffer.getvalue(), 280, 37_000)
+    assert len(small) <= 37_000
+    assert 200 <= Image.open(BytesIO(small)).width < 280
+    with pytest.raises(ValueError, match="make it simpler"):
+        thumbnail(buffer.getvalue(), 280, 1_000)

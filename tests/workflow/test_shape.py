@@ -7,6 +7,7 @@ import tomllib
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 import yaml
@@ -82,6 +83,13 @@ def test_lock_pins_every_declared_package_with_hashes_and_names_no_index():
     names = {re.split(r"[<>=]", d)[0].lower() for d in declared}
     assert names <= pinned
     assert "setuptools" in pinned
+
+
+@pytest.mark.parametrize(
+    "script", sorted((ROOT / "workflow" / "scripts").glob("*.py")), ids=lambda p: p.stem
+)
+def test_what_a_script_imports_is_there(script):
+    run_path(str(script), run_name=script.stem)
 
 
 def test_scripts_are_seams():

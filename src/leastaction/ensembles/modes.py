@@ -21,7 +21,13 @@ import xarray as xr
 from scipy.linalg import solve_continuous_lyapunov
 
 from leastaction.core.compiled import evaluator
+from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.model import IdentifiedModel
+from leastaction.ensembles.output_modes import (
+    STRUCTURAL,
+    interval_of_ratio,
+    phase_collinearity,
+)
 
 # Displacement, over the rms of the motion, that slopes are taken over.
 SMALL = 1e-4
@@ -246,17 +252,18 @@ def _normal_points(dimension: int) -> np.ndarray:
 def modes(model: xr.Dataset) -> xr.Dataset | None:
     """Natural frequencies, damping ratios and shapes about the equilibrium.
 
-    Of one replicate of what the step ``innovations_likelihood`` found: `frequency`
-    (Hz), `damping_ratio` and their `_std` over `mode`, by frequency; `shape_real`,
-    `shape_imaginary` over (mode, dof). None if the law has no stable equilibrium near
-    the mean of the motion.
+    Of one replicate of what the step ``innovations_likelihood`` found: over `mode`, by
+    frequency, what :func:`~leastaction.ensembles.output_modes.output_modes` has, with
+    shapes over (mode, dof); `sensed_real`, `sensed_imaginary` are those of the sensors,
+    over (mode, channel). None if the law has no stable equilibrium near the mean of the
+    motion.
     """
     motion = Motion(model)
     linear = motion.about_equilibrium()
     if linear is None:
         return None
     frequency, damping, shapes = linear.modes()
-    value = np.concatenate([frequency, damping])
+    value = _in_a_row(frequency, damping, shapes)
     places, covariance = _free(motion)
     slopes = np.zeros((len(places), len(value)))
     errors = np.sqrt(np.diag(covariance))
@@ -266,24 +273,55 @@ def modes(model: xr.Dataset) -> xr.Dataset | None:
         ends = [motion.about_equilibrium(motion.values + s * step) for s in (1, -1)]
         if None in ends or not error:
             continue
-        result = [np.concatenate(end.modes()[:2]) for end in ends]
+        result = [_in_a_row(*end.modes()) for end in ends]
         if all(len(one) == len(value) for one in result):
             slopes[k] = (result[0] - result[1]) / (2 * step[place])
-    std = np.sqrt(np.einsum("ki,kl,li->i", slopes, covariance, slopes))
+    variance = np.einsum("ki,kl,li->i", slopes, covariance, slopes)
+    std = np.sqrt(np.maximum(variance, 0.0))
     count = len(frequency)
     damped = np.abs(damping) > UNDAMPED
-    of_mode, of_dof = ("mode",), ("mode", "dof")
+    ratio, of_ratio = (np.where(damped, x, 0.0) for x in (damping, std[count:][:count]))
+    low, high = interval_of_ratio(ratio, of_ratio)
+    rates = 2 * np.pi * frequency * (1j * np.sqrt(1 - damping**2) - damping)
+    position, velocity, acceleration = (
+        model[f"sensor_{kind}"].values
+        for kind in ("position", "velocity", "acceleration")
+    )
+    s = rates[:, None]
+    sensed = shapes @ position.T + s * (shapes @ velocity.T)
+    sensed = sensed + s**2 * (shapes @ acceleration.T)
+    largest = np.abs(sensed).argmax(axis=1)[:, None]
+    sensed = sensed / np.take_along_axis(sensed, largest, axis=1)
+    of_shape = std[2 * count :].reshape(2, *shapes.shape)
+    half = NORMAL_QUANTILE * std[:count]
+    of_mode, of_dof, of_channel = ("mode",), ("mode", "dof"), ("mode", "channel")
     return xr.Dataset(
         {
             "frequency": (of_mode, frequency),
             "frequency_std": (of_mode, std[:count]),
-            "damping_ratio": (of_mode, np.where(damped, damping, 0.0)),
-            "damping_ratio_std": (of_mode, np.where(damped, std[count:], 0.0)),
+            "frequency_low": (of_mode, frequency - half),
+            "frequency_high": (of_mode, frequency + half),
+            "damping_ratio": (of_mode, ratio),
+            "damping_ratio_std": (of_mode, of_ratio),
+            "damping_ratio_low": (of_mode, low),
+            "damping_ratio_high": (of_mode, high),
             "shape_real": (of_dof, shapes.real),
             "shape_imaginary": (of_dof, shapes.imag),
+            "shape_real_std": (of_dof, of_shape[0]),
+            "shape_imaginary_std": (of_dof, of_shape[1]),
+            "sensed_real": (of_channel, sensed.real),
+            "sensed_imaginary": (of_channel, sensed.imag),
+            "phase_collinearity": (of_mode, [phase_collinearity(x) for x in shapes]),
+            "kind": (of_mode, np.full(count, STRUCTURAL, dtype=object)),
         },
         {"mode": np.arange(1, count + 1), "dof": motion.model.dataset["dof"].values},
     )
+
+
+def _in_a_row(frequency, damping, shapes) -> np.ndarray:
+    """Frequencies, damping ratios, real and imaginary parts of shapes."""
+    parts = shapes.real.ravel(), shapes.imag.ravel()
+    return np.concatenate([frequency, damping, *parts])
 
 
 def _free(motion: Motion) -> tuple[list[int], np.ndarray]:

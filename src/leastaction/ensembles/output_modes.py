@@ -276,6 +276,22 @@ def _spectrum(series: Series, rate: float) -> tuple[np.ndarray, np.ndarray]:
     return f[inside], values[:, -1]
 
 
+def interval_of_ratio(ratio: np.ndarray, std: np.ndarray):
+    """Ends of the 95 % intervals of damping ratios.
+
+    The variance of a ratio is proportional to it, ζ/ωT of a record of length T, so that
+    the error of its root does not depend on it.
+
+    >>> low, high = interval_of_ratio(np.array([0.01]), np.array([0.003]))
+    >>> print(low.round(4), high.round(4))
+    [0.005] [0.0167]
+    """
+    ratio = np.abs(ratio)
+    root = np.sqrt(ratio)
+    half = NORMAL_QUANTILE * std / 2 / np.maximum(root, np.finfo(float).tiny)
+    return np.maximum(root - half, 0.0) ** 2, (root + half) ** 2
+
+
 def _dataset(modes, kinds, poles, spectrum, channels) -> xr.Dataset:
     of_mode, of_shape = ("mode",), ("mode", "channel")
     values = np.array([m[:2] for m in modes]).reshape(-1, 2).T
@@ -284,9 +300,7 @@ def _dataset(modes, kinds, poles, spectrum, channels) -> xr.Dataset:
     width = len(channels)
     shapes = np.array([m.shape for m in modes]).reshape(-1, width)
     errors = np.array([m.shape_std for m in modes]).reshape(-1, 2, width)
-    # A ratio is positive, and its error grows with it: the interval is that of its log.
-    ratio = np.abs(values[1])
-    factor = np.exp(half[1] / np.maximum(ratio, np.finfo(float).tiny))
+    low, high = interval_of_ratio(values[1], std[1])
     data = {
         "frequency": (of_mode, values[0]),
         "frequency_std": (of_mode, std[0]),
@@ -294,8 +308,8 @@ def _dataset(modes, kinds, poles, spectrum, channels) -> xr.Dataset:
         "frequency_high": (of_mode, values[0] + half[0]),
         "damping_ratio": (of_mode, values[1]),
         "damping_ratio_std": (of_mode, std[1]),
-        "damping_ratio_low": (of_mode, ratio / factor),
-        "damping_ratio_high": (of_mode, ratio * factor),
+        "damping_ratio_low": (of_mode, low),
+        "damping_ratio_high": (of_mode, high),
         "shape_real": (of_shape, shapes.real),
         "shape_imaginary": (of_shape, shapes.imag),
         "shape_real_std": (of_shape, errors[:, 0]),

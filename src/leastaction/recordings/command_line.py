@@ -177,6 +177,20 @@ def places_of_options(texts: Sequence[str]) -> dict[str, list[float]]:
     return places
 
 
+def shapes_of_options(texts: Sequence[str]) -> list[list[float]] | None:
+    """Known shapes by sensor; RecordingError if a text is none.
+
+    >>> shapes_of_options(["0.6,1", "1,-0.5"])
+    [[0.6, 1.0], [1.0, -0.5]]
+    """
+    try:
+        return [[float(x) for x in text.split(",")] for text in texts] or None
+    except ValueError:
+        raise RecordingError(
+            f"--shape {', '.join(texts)}: write a number for each sensor, such as 0.6,1"
+        ) from None
+
+
 def bands_of_options(texts: Sequence[str] | None) -> list[list[float]] | None:
     """Pairs of frequencies, Hz; RecordingError if a text is none.
 

@@ -51,6 +51,15 @@ MOTION = "motion"
 CHANNELS = ("coordinates", "velocities", "accelerations", "inputs")
 OF_MOTION = {"coordinates": True, "sensors": False}
 OF_KINDS = ("states", "outputs", "position")
+# What is known of a trapped particle, in the unit that it is turned into.
+KNOWN_OF_PARTICLE = {
+    "temperature": "K",
+    "mass": "kg",
+    "drag": "kg/s",
+    "radius": "m",
+    "viscosity": "Pa*s",
+    "density": "kg/m**3",
+}
 
 
 class Column(Settings):
@@ -198,6 +207,16 @@ class Import(Settings):
         description="Ends of the line of a field: periodic, the first node follows the "
         "last; fixed, u is zero at both end nodes; free, its slope is.",
     )
+    temperature: Text | None = absent(
+        "Of the bath of a trapped particle, with its unit, 293 K; with one of mass, "
+        "drag and radius (of a sphere, with the viscosity of the fluid or the density "
+        "of the particle) the law has its stiffness and sensor in SI units."
+    )
+    mass: Text | None = absent("Of that particle, 3e-18 kg.")
+    drag: Text | None = absent("Of that particle, 9.4e-9 kg/s.")
+    radius: Text | None = absent("Of that particle, 0.5 um.")
+    viscosity: Text | None = absent("Of the fluid around it, 1.0e-3 Pa*s.")
+    density: Text | None = absent("Of that particle, 2000 kg/m^3.")
 
 
 class Also(Settings):

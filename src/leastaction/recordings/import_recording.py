@@ -18,6 +18,7 @@ from leastaction.recordings.columns import (
     columns_of,
     remarks_of_units,
 )
+from leastaction.recordings.configuration import KNOWN_OF_PARTICLE
 from leastaction.recordings.contracts import CONTRACTS
 from leastaction.recordings.inputs import SHARED, STATED_OF_INPUTS, UNKNOWN
 from leastaction.recordings.pivot import (
@@ -126,9 +127,13 @@ def _measurements(settings: Mapping) -> xr.Dataset:
     texts += read_out(read, used, sampled, replaced, turned)
     for text in texts:
         log.warning("%s", text)
-    return _dataset(
+    observations = _dataset(
         series, starts, held, long, channels, clock, texts, section["inputs"]
     )
+    of_particle = {n: section[n] for n in KNOWN_OF_PARTICLE if n in section}
+    if not of_particle:
+        return observations
+    return observations.assign_attrs(particle=json.dumps(of_particle))
 
 
 def plain_text(label: str) -> str:

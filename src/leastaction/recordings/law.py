@@ -11,17 +11,21 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core import files
-from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.library import Comparison
-from leastaction.core.model import IdentifiedModel, interval, rounded, with_intervals
+from leastaction.core.model import IdentifiedModel, rounded, with_intervals
 from leastaction.core.system import System
+from leastaction.ensembles.output_modes import assurance
 from leastaction.figures.readable import listed, percent_text
 from leastaction.recordings.columns import CONTRADICTION
 from leastaction.recordings.conserved import conserved
 from leastaction.recordings.contracts import shown_units
 from leastaction.recordings.excitation import UNRECORDED
 from leastaction.recordings.inputs import OPPOSED
-from leastaction.recordings.modal_analysis import modes_of_observations, modes_table
+from leastaction.recordings.modal_analysis import (
+    complex_shapes,
+    modes_of_observations,
+    modes_table,
+)
 from leastaction.recordings.physical_parameters import physical_parameters
 from leastaction.recordings.remarks import (
     doubts,
@@ -40,6 +44,8 @@ from leastaction.recordings.units_of_terms import coefficient_units
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+    from leastaction.recordings.thermal_calibration import Calibration
 
 # Trajectories whose free runs are listed.
 MOST_SHOWN = 10
@@ -345,20 +351,78 @@ class Law(LawPage, IdentifiedModel):
 
     @property
     def physical(self) -> "pd.DataFrame":
-        """Mass, stiffness, damping, dry friction, natural frequency, damping ratio.
+        """Parameters of a machine: masses, friction, base parameters, frequencies.
 
-        Of small motions about the stable equilibrium; see
-        :mod:`leastaction.recordings.physical_parameters`. Columns `quantity`, `value`,
-        `std`, `low` and `high` of the 95 % interval, `unit`. Empty of a randomly
-        excited motion, which has :attr:`modes`, and without such an equilibrium.
+        See :mod:`leastaction.recordings.physical_parameters`. Columns `quantity`,
+        `value`, `std`, `percent` (the relative standard error), `low` and `high` of the
+        95 % interval, `unit`, and `grouped`, other terms that the motion does not tell
+        from it. Empty of a randomly excited motion, which has :attr:`modes`.
         """
         import pandas as pd
 
         rows = []
         if self.rollout is not None and not self.not_identifiable:
             rows = physical_parameters(self, self.observations, self._unit_of())
-        found = pd.DataFrame(rows, columns=["quantity", "value", "std", "unit"])
+        columns = ["quantity", "value", "std", "unit", "grouped"]
+        found = pd.DataFrame(rows, columns=columns)
+        found.insert(3, "percent", 100 * found["std"] / np.abs(found.value))
         return with_intervals(found, self.interval_factor)
+
+    def next_experiment(
+        self, term: str, of: str | None = None, shrink: float = 0.5
+    ) -> "pd.DataFrame":
+        """What to excite so that the interval of a coefficient shrinks.
+
+        See :mod:`leastaction.recordings.next_experiment`.
+
+        Parameters
+        ----------
+        term, of
+            As of :meth:`leastaction.IdentifiedModel.coefficient`.
+        shrink
+            Wanted interval over the present one.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Sinusoidal inputs, or releases at rest where no input was recorded: the
+            coordinate to `excite`, `amplitude` with its `unit`, `frequency` (Hz),
+            `excursion` over that of the recording, and the `duration` (s) that is to be
+            recorded beside the present data; the shortest first.
+
+        Raises
+        ------
+        ValueError
+            Of a randomly excited motion, whose intervals shrink with the root of its
+            duration; of a coefficient that is given or no term of the law.
+        """
+        from leastaction.recordings.measured_rollout import CompiledLaw
+        from leastaction.recordings.next_experiment import experiments
+        from leastaction.recordings.physical_parameters import covariance_of
+
+        if self.rollout is None:
+            raise ValueError(
+                "a randomly excited motion has no input to choose: record "
+                f"{shrink**-2:.3g} times as long, or where the force is larger"
+            )
+        if not 0 < shrink < 1:
+            raise ValueError(f"shrink is {shrink}; expected a number between 0 and 1")
+        rows = self.terms
+        chosen = (rows.term == term) & ((rows.of == of) | (of is None))
+        if chosen.sum() != 1 or not rows["std"][chosen].item() > 0:
+            free = rows[rows["std"] > 0]
+            listed = ", ".join(f"{r.term} of {r.of}" for r in free.itertuples())
+            raise ValueError(
+                f"{term} is no coefficient with an interval; expected one of {listed}"
+            )
+        compiled = CompiledLaw(self.observations, self.model)
+        place, data = int(np.flatnonzero(chosen)[0]), self.dataset
+        found = experiments(compiled, data, covariance_of(self), place, shrink)
+        kind = "input_unit" if self.inputs else "coordinate_unit"
+        units = map(str, self.observations[kind].values)
+        units = dict(zip(self.coordinates, units, strict=True))
+        found.insert(2, "unit", found.excite.map(units))
+        return found
 
     def test(
         self,
@@ -456,6 +520,16 @@ class Law(LawPage, IdentifiedModel):
         return modes_of_observations(self.observations)
 
     @property
+    def calibration(self) -> "Calibration | None":
+        """Of a trapped particle whose bath has a `temperature`; else None.
+
+        See :func:`leastaction.calibrate`.
+        """
+        from leastaction.recordings.thermal_calibration import calibration_of
+
+        return calibration_of(self.observations) if self.rollout is None else None
+
+    @property
     def figures(self) -> tuple[str, ...]:
         """Names of its figures."""
         return SHAKEN_FIGURES if self.rollout is None else FIGURES
@@ -464,7 +538,8 @@ class Law(LawPage, IdentifiedModel):
         if self.rollout is not None or self.sensed_modes is None:
             return []
         about = "What the sensors show without a law:"
-        return ["## Modes", about, "\n".join(modes_table(self.sensed_modes))]
+        table_of_modes = "\n".join(modes_table(self.sensed_modes))
+        return ["## Modes", about, table_of_modes, *_calibration(self.calibration)]
 
     def _predicted(self) -> list[str]:
         return [] if self.rollout is None else _validation(self.rollout)
@@ -481,7 +556,7 @@ class Law(LawPage, IdentifiedModel):
         whole = not self.not_identifiable and self.system.has_equations
         shown = str(self.system) if whole else super().__str__()
         physical = self.physical
-        about = ["## Physical parameters", "Linearised about the stable equilibrium:"]
+        about = ["## Physical parameters"]
         lines = [
             *([*about, table(rows_of(physical, "value"))] if len(physical) else []),
             "## The law",
@@ -498,7 +573,8 @@ class Law(LawPage, IdentifiedModel):
                 f"{random_force(self.dataset)}`Wdot` is white noise of unit intensity. "
                 f"{scale} The search for terms ended "
                 f"because {self.dataset['search_stop'].item()}.",
-                *_modes(self.modes),
+                *_modes(self.modes, self.sensed_modes),
+                *_calibration(self.calibration),
             ]
         return [
             *lines,
@@ -547,11 +623,17 @@ def rows_of(found: "pd.DataFrame", heading: str) -> list[dict[str, str]]:
         number, width = rounded(row["value"], (row["high"] - row["low"]) / 2)
         row["term"] = f"`{row.get('term')}`"
         about = [name for name in ("term", "of", "quantity") if name in found]
+        if row.get("grouped"):
+            row["quantity"] += f" and {row['grouped']}: their sum alone is identified"
+        error = (
+            {"standard error": f"{row['percent']:.2g} %"} if "percent" in row else {}
+        )
         rows.append(
             {name: row[name] for name in about}
             | {
                 heading: number,
                 "95 % interval": f"± {width}" if width else FIXED * (row["std"] == 0),
+                **error,
                 "unit": row["unit"],
             }
         )
@@ -584,13 +666,18 @@ def table(rows: list[dict[str, str]]) -> str:
     return "\n".join([lines[0], "|" + "---|" * len(cells[0]), *lines[1:]])
 
 
-def _modes(found: xr.Dataset | None) -> list[str]:
-    """Table of natural frequencies, damping ratios and mode shapes."""
-    if found is None:
-        return [
-            "The law has no stable equilibrium near the mean position, hence no modes."
-        ]
-    if not found.sizes["mode"]:
+def _calibration(calibration: "Calibration | None") -> list[str]:
+    """Section of a trapped particle: numbers in SI units."""
+    if calibration is None:
+        return []
+    return ["## Calibration", calibration.to_markdown().rstrip()]
+
+
+def _modes(result: xr.Dataset | None, seen: xr.Dataset | None) -> list[str]:
+    """Table of the modes of a law, and its MAC to those of the sensors alone."""
+    if result is None:
+        return ["The law has no stable equilibrium near the mean, hence no modes."]
+    if not result.sizes["mode"]:
         return [
             "## Modes",
             "The motion is overdamped: it has no natural frequency. If γ q̇ + κ q = ξ "
@@ -599,18 +686,15 @@ def _modes(found: xr.Dataset | None) -> list[str]:
         ]
     lines = [
         "## Modes",
-        "Small free vibrations about the equilibrium; dry friction is neglected:",
-        "| mode | natural frequency, Hz | damping ratio, % | shape "
-        f"({', '.join(map(str, found['dof'].values))}) |",
-        "|---|---|---|---|",
+        "Small free vibrations about the equilibrium, without dry friction:",
+        "\n".join(modes_table(result.drop_dims("channel").rename(dof="channel"))),
     ]
-    for mode in (found.isel(mode=i) for i in range(found.sizes["mode"])):
-        cells = [str(int(mode["mode"]))]
-        for name, factor in (("frequency", 1.0), ("damping_ratio", 100.0)):
-            error = factor * NORMAL_QUANTILE * float(mode[f"{name}_std"])
-            cells.append(interval(factor * float(mode[name]), error))
-        cells.append(", ".join(f"{x:.3g}" for x in mode["shape_real"].values))
-        lines.append(f"| {' | '.join(cells)} |")
+    if seen is not None and seen.sizes["mode"]:
+        pairs = assurance(*(complex_shapes(*x) for x in ((result, "sensed"), (seen,))))
+        lines.append(
+            "MAC with the nearest mode that the sensors show without a law: "
+            + ", ".join(f"{x:.3f}" for x in pairs.max(axis=1))
+        )
     return lines
 
 

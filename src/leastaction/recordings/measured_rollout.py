@@ -69,7 +69,7 @@ def predict(
     every = observations
     if not seen:
         observations = held_out(observations)
-    law = _Law(observations, model)
+    law = CompiledLaw(observations, model)
     period = float(model["period"].values[0])
     start = settings["start"] or PERIODS_OF_START * period
     stored, forces = [], []
@@ -92,7 +92,7 @@ def predict(
     return _dataset(observations, stored, forces, shares, about)
 
 
-class _Law:
+class CompiledLaw:
     """Compiled motions of the selected terms, and variations of their coefficients."""
 
     def __init__(self, observations: xr.Dataset, model: xr.Dataset):

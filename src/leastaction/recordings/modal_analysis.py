@@ -23,6 +23,7 @@ from leastaction.ensembles.output_modes import (
     TONE,
     UNCONFIRMED,
     assurance,
+    interval_of_ratio,
     output_modes,
     phase_collinearity,
 )
@@ -70,6 +71,8 @@ class Modes:
     geometry
         Place of each sensor, ``{"x1": [0, 3]}``, for figures of shapes; they move along
         the first axis.
+    shapes
+        Known ones, as of :meth:`mac`; the text has the MAC to the nearest of them.
 
     Examples
     --------
@@ -85,10 +88,14 @@ class Modes:
     figures = ("stabilisation", "shapes")
 
     def __init__(
-        self, dataset: xr.Dataset, title: str = "", geometry: Mapping | None = None
+        self,
+        dataset: xr.Dataset,
+        title: str = "",
+        geometry: Mapping | None = None,
+        shapes: Any = None,
     ):
         self.dataset, self.title = dataset, title
-        self.geometry = dict(geometry or {})
+        self.geometry, self.known = dict(geometry or {}), shapes
 
     @property
     def structural(self) -> xr.Dataset:
@@ -100,10 +107,7 @@ class Modes:
     @property
     def shapes(self) -> np.ndarray:
         """Complex shapes (mode, channel) of these, largest entry one."""
-        return (
-            self.structural["shape_real"].values
-            + 1j * self.structural["shape_imaginary"].values
-        )
+        return complex_shapes(self.structural)
 
     @property
     def table(self) -> "pd.DataFrame":
@@ -153,12 +157,19 @@ class Modes:
                 "no mode is in every set-up with the same shape at the common sensors; "
                 "check their names"
             )
-        return Modes(_merged(setups, matched), self.title, self.geometry)
+        return Modes(_merged(setups, matched), self.title, self.geometry, self.known)
 
     def to_markdown(self) -> str:
         """Table of the modes, and what else there is."""
         lines = [f"# {self.title}", ""] if self.title else []
         lines += modes_table(self.dataset)
+        if self.known is not None:
+            criteria = self.mac(self.known)
+            lines += ["", "MAC to the shapes given, by mode:", ""]
+            lines += [
+                f"- {mode}: {', '.join(f'{x:.3f}' for x in row)}"
+                for mode, row in enumerate(criteria, 1)
+            ]
         return "\n".join(lines) + "\n"
 
     def __str__(self) -> str:
@@ -204,6 +215,7 @@ def modes(
     trajectory: str | None = None,
     band: float | None = None,
     geometry: Mapping | None = None,
+    shapes: Any = None,
     title: str = "",
     **reading: Any,
 ) -> Modes:
@@ -221,8 +233,9 @@ def modes(
     band
         Highest frequency of interest, Hz; twelve times that of the strongest motion if
         None.
-    geometry
-        Places of sensors, for the figure of shapes; see :class:`Modes`.
+    geometry, shapes
+        Places of sensors, for the figure of shapes, and known shapes; see
+        :class:`Modes`.
     title
         Heading.
 
@@ -245,7 +258,7 @@ def modes(
         dataset = output_modes(values, dt, list(columns), band)
     except ValueError as error:
         raise RecordingError(str(error)) from None
-    return Modes(dataset, title, geometry)
+    return Modes(dataset, title, geometry, shapes)
 
 
 def series_of(
@@ -364,8 +377,9 @@ def modes_table(data: xr.Dataset) -> list[str]:
     if len(lines) == 2:
         lines = ["No mode of a structure is seen."]
     about = (
-        "Intervals are those of 95 %. Shapes have the largest entry one; real parts "
-        "are shown. MPC is the modal phase collinearity, one of a shape without phases."
+        "Intervals are those of 95 %. Shapes have the largest entry one; an imaginary "
+        "part is shown where its interval does not hold zero. MPC is the modal phase "
+        "collinearity, one of a shape without phases."
     )
     order = data.attrs.get("order")
     if order is not None:
@@ -377,13 +391,22 @@ def modes_table(data: xr.Dataset) -> list[str]:
 
 
 def _shape_text(mode: xr.Dataset) -> str:
+    """Entries with intervals; imaginary parts that are not zero."""
     cells = []
-    for real, std in zip(
-        mode["shape_real"].values, mode["shape_real_std"].values, strict=True
-    ):
-        half = NORMAL_QUANTILE * float(std)
-        cells.append(" ± ".join(filter(None, rounded(float(real), half))))
+    parts = (mode[f"shape_{name}"].values for name in ("real", "imaginary"))
+    errors = (mode[f"shape_{name}_std"].values for name in ("real", "imaginary"))
+    for x, y, of_x, of_y in zip(*parts, *errors, strict=True):
+        text = " ± ".join(filter(None, rounded(x, NORMAL_QUANTILE * of_x)))
+        if abs(y) > NORMAL_QUANTILE * of_y > 0:
+            number, half = rounded(abs(y), NORMAL_QUANTILE * of_y)
+            text += f" {'−' if y < 0 else '+'} ({number} ± {half})i"
+        cells.append(text)
     return ", ".join(cells)
+
+
+def complex_shapes(data: xr.Dataset, kind: str = "shape") -> np.ndarray:
+    """Shapes (mode, channel) of their parts, those of a law also as ``sensed``."""
+    return data[f"{kind}_real"].values + 1j * data[f"{kind}_imaginary"].values
 
 
 def _in_all(setups: Sequence[Modes], mode: int) -> list[int] | None:
@@ -429,7 +452,7 @@ def _merged(setups: Sequence[Modes], matched: Sequence[Sequence[int]]) -> xr.Dat
         half = NORMAL_QUANTILE * std
         low, high = mean - half, mean + half
         if quantity == "damping_ratio":
-            low, high = mean / np.exp(half / mean), mean * np.exp(half / mean)
+            low, high = interval_of_ratio(mean, std)
         found = {"": mean, "_std": std, "_low": low, "_high": high}
         data |= {quantity + ending: ("mode", x) for ending, x in found.items()}
     names = list(dict.fromkeys(n for p in parts for n in map(str, p["channel"].values)))
@@ -465,7 +488,7 @@ def _joined_shape(parts: Sequence[xr.Dataset], mode: int, names: Sequence[str]):
     errors = np.full(len(names), np.nan)
     for part in (p.isel(mode=mode) for p in parts):
         places = np.array([names.index(str(n)) for n in part["channel"].values])
-        own = part["shape_real"].values + 1j * part["shape_imaginary"].values
+        own = complex_shapes(part)
         spread = np.hypot(part["shape_real_std"], part["shape_imaginary_std"]).values
         common, scale, doubt = np.isfinite(errors[places]), 1.0, 0.0
         if common.any():

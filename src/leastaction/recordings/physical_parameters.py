@@ -1,12 +1,16 @@
-r"""Mass, stiffness, damping, natural frequency: the law about its equilibrium.
+r"""Mass, stiffness, damping, natural frequency: the parameters of a machine.
 
 About an equilibrium q₀ that is stable the law is
 
 .. math::  M \ddot q + C \dot q + F_c \, \mathrm{sign}\, \dot q + K (q - q_0) = Q
 
 with M = ∂²L/∂q̇², K = −∂²L/∂q², C = ∂²D/∂q̇² at (q₀, 0), and F_c the coefficient of
-|q̇| in D. Errors follow by the delta method from those of the coefficients, correlated
-as points around the law are.
+|q̇| in D. Where M couples coordinates, or changes with them, the coefficients of L are
+the base parameters: what a motion tells of the inertial ones. A parameter c_k that this
+motion does not tell from others is one with these, c_a + β_ak c_k, β = G_aa⁻¹ G_ak of
+the information G (Gautier and Khalil, IEEE Trans. Robot. Autom. 6 (1990) 368). Errors
+follow by the delta method from those of the coefficients, correlated as points around
+the law are.
 """
 
 from collections.abc import Callable
@@ -16,9 +20,8 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.core.expressions import parse, symbol
+from leastaction.core.expressions import symbol
 from leastaction.core.model import IdentifiedModel
-from leastaction.core.system import System
 from leastaction.ensembles.modes import UNDAMPED, Linear
 
 # What engineers write for units that are shorter in base units.
@@ -38,6 +41,7 @@ class Quantity:
     name: str
     value: float
     unit: str
+    of_modes: bool = False
 
 
 def physical_parameters(
@@ -45,20 +49,41 @@ def physical_parameters(
     observations: xr.Dataset,
     unit_of: Callable[[str, str], str],
 ) -> list[tuple]:
-    """Rows (quantity, value, standard error, unit) of a law without random force.
+    """Rows (quantity, value, standard error, unit, grouped) of a law.
 
     Without a recorded input, which gives the scale, stiffness, damping and dry friction
-    are those over the inertia. Empty without a stable equilibrium near the mean.
+    are those over the inertia. Without a stable equilibrium near the mean, inertia and
+    damping are those at the mean, and there are no stiffness and no modes. Base
+    parameters are the coefficients of what couples driven coordinates, or changes with
+    their positions. `grouped` names the terms that the motion cannot tell from those of
+    a quantity, and by how much a coefficient of one of one would change it.
+
+    Examples
+    --------
+    A law with one term of each kind, without a table of units:
+
+    >>> import numpy as np, leastaction as la
+    >>> time = np.arange(0, 30, 0.02)
+    >>> motions = [a * np.cos(3 * time) for a in (0.1, 0.2, 0.3, 0.4)]
+    >>> law = la.learn({"x": motions}, time=time, progress=False)
+    >>> law.physical.quantity.tolist()
+    ['stiffness over inertia', 'natural frequency']
     """
-    equilibrium = _Equilibrium(law, observations, unit_of)
-    quantities = equilibrium.quantities(equilibrium.coefficients)
-    if not quantities:
-        return []
-    values = np.array([one.value for one in quantities])
-    errors = equilibrium.standard_errors(len(values))
+    about = _Equilibrium(law, observations, unit_of)
+    quantities = {one.name: one for one in about.quantities(about.coefficients)}
+    slopes = about.slopes(list(quantities))
+    covariance = about.covariance
+    variance = np.einsum("ki,kl,li->i", slopes, covariance, slopes)
+    errors = np.sqrt(np.maximum(variance, 0.0))
     return [
-        (one.name, one.value, float(error), one.unit)
-        for one, error in zip(quantities, errors, strict=True)
+        (
+            one.name,
+            one.value,
+            float(error),
+            one.unit,
+            "" if one.of_modes else about.grouped(slope, error),
+        )
+        for one, error, slope in zip(quantities.values(), errors, slopes.T, strict=True)
     ]
 
 
@@ -104,16 +129,17 @@ class _Shown:
 
 
 class _Equilibrium:
-    """M, C, K and dry friction of a law as functions of its coefficients."""
+    """Quantities of a law as functions of its coefficients."""
 
     def __init__(self, law: IdentifiedModel, observations: xr.Dataset, unit_of):
         system, data = law.system, law.dataset
         self.system, self.unit_of = system, unit_of
+        self.alternatives = law.alternatives
         self.has_scale = bool(law.inputs)
         self.names = list(system.parameters)
         self.coefficients = system.parameter_values
-        self.dry = _dry_friction(system)
-        self.spread = _spread(data, self.names)
+        self.columns = _columns(self.names, data.sizes["term"])
+        self.covariance = covariance_of(law)
         units = map(str, observations["coordinate_unit"].values)
         self.turns = [unit == "rad" for unit in units]
         self.shown = [_Shown.of(observations, i) for i in range(len(self.turns))]
@@ -123,105 +149,157 @@ class _Equilibrium:
         potential = -system.lagrangian.subs(rest)
         losses = sp.Add.make_args(sp.expand(system.dissipation))
         smooth = sp.Add(*(loss for loss in losses if not loss.has(sp.Abs)))
+        inertia = system.mass_matrix.subs(rest)
         parts = [
             [sp.diff(potential, x) for x in system.q],
             sp.hessian(potential, system.q),
-            system.mass_matrix.subs(rest),
+            inertia,
             sp.hessian(smooth, system.qdot).subs(rest),
         ]
         arguments = [*system.q, *map(symbol, self.names)]
         self.evaluate = sp.lambdify(arguments, parts, "numpy")
+        # Coordinates whose inertia is a number of its own.
+        self.alone = [
+            not any(inertia[i, j] for j in range(system.dof) if j != i)
+            and not inertia[i, i].free_symbols & {*system.q}
+            for i in range(system.dof)
+        ]
 
-    def linear(self, coefficients: np.ndarray) -> Linear | None:
-        """Law about the stable equilibrium that Newton's method finds; else None."""
-        q, dof = self.mean.copy(), self.system.dof
+    def linear(self, coefficients: np.ndarray) -> tuple[Linear, bool]:
+        """Law about the equilibrium that Newton's method reaches, and if it is stable.
+
+        About the mean where there is no stable one.
+        """
+        q, settled = self.mean.copy(), False
+        about_mean = self._about(q, coefficients)[1]
         for _ in range(MOST_STEPS):
-            slope, stiffness, mass, damping = (
-                np.asarray(part, dtype=float)
-                for part in self.evaluate(*q, *coefficients)
-            )
-            stiffness = stiffness.reshape(dof, dof)
-            if not np.isfinite(stiffness).all():
-                return None
-            step = np.linalg.lstsq(stiffness, slope, rcond=None)[0]
+            slope, here = self._about(q, coefficients)
+            if not np.isfinite(here.stiffness).all():
+                return about_mean, False
+            step = np.linalg.lstsq(here.stiffness, slope, rcond=None)[0]
             q = q - step
-            if np.abs(step).max() < SETTLED * self.size:
+            settled = np.abs(step).max() < SETTLED * self.size
+            if settled:
                 break
-        else:
-            return None
-        far = np.abs(q - self.mean).max() > self.size
-        if far or np.linalg.eigvalsh(stiffness).min() <= 0:
-            return None
-        shape = (dof, dof)
-        return Linear(mass.reshape(shape), damping.reshape(shape), stiffness, q)
+        near = np.abs(q - self.mean).max() <= self.size
+        is_stable = settled and near and np.linalg.eigvalsh(here.stiffness).min() > 0
+        return (here, True) if is_stable else (about_mean, False)
+
+    def _about(self, q, coefficients) -> tuple[np.ndarray, Linear]:
+        """Slope of the potential at q, and the law about it."""
+        parts = self.evaluate(*q, *coefficients)
+        slope, *rest = (np.asarray(part, dtype=float) for part in parts)
+        stiffness, mass, damping = (x.reshape(len(q), -1) for x in rest)
+        return slope, Linear(mass, damping, stiffness, q)
 
     def quantities(self, coefficients: np.ndarray) -> list[Quantity]:
-        """All that the linear law is called by, in a fixed order; empty without one."""
-        linear = self.linear(coefficients)
-        if linear is None:
-            return []
-        found = []
+        """All that the law is called by, in a fixed order."""
+        linear, is_stable = self.linear(coefficients)
+        rows = [] if all(self.alone) else self._base_parameters(coefficients)
         for i, name in enumerate(self.system.coordinates):
-            found += self._of_coordinate(linear, i, name, coefficients)
-        return found + self._of_modes(linear)
+            rows += self._of_coordinate(linear, is_stable, i, name, coefficients)
+        return rows + self._of_modes(linear) if is_stable else rows
 
-    def _of_coordinate(self, linear, i: int, name: str, values) -> list[Quantity]:
-        """Inertia, stiffness and damping of a coordinate coupled to no other."""
+    def _base_parameters(self, coefficients: np.ndarray) -> list[Quantity]:
+        """Coefficients of the terms of L, if they have a scale."""
+        values = dict(zip(self.names, coefficients, strict=True))
+        terms = sp.Add.make_args(sp.expand(self.system.lagrangian))
+        rows = []
+        for name in [n for n in self.names if n.startswith("c_") and self.has_scale]:
+            (term,) = (x / symbol(name) for x in terms if x.has(symbol(name)))
+            unit = self.unit_of("L", str(term))
+            rows.append(Quantity(f"base parameter of `{term}`", values[name], unit))
+        return rows
+
+    def _of_coordinate(self, linear, is_stable, i: int, name: str, values) -> list:
+        """Inertia and stiffness if no other shares them; friction."""
         of = f" of {name}" if self.system.dof > 1 else ""
         inertia = linear.inertia[i, i]
-        if not _is_alone(linear.inertia, i):
+        is_own = _is_alone(linear.inertia, i)
+        if not is_own and not self.has_scale:
             return []
         scale, over = (1.0, "") if self.has_scale else (inertia, " over inertia")
-        base = self.unit_of("L", f"{name}dot**2")
-        found = []
-        if self.has_scale:
+        rows = []
+        if self.has_scale and is_own and (self.alone[i] or is_stable):
             kind = "moment of inertia" if self.turns[i] else "mass"
-            found.append(Quantity(f"{kind}{of}", inertia, base))
+            unit = self.unit_of("L", f"{name}dot**2")
+            rows.append(Quantity(f"{kind}{of}", inertia, unit))
         shown = self.shown[i] if self.has_scale else _Shown()
         for text, matrix, kind, term, unit in (
             ("stiffness", linear.stiffness, "L", f"{name}**2", shown.stiffness),
             ("viscous damping", linear.damping, "D", f"{name}dot**2", shown.damping),
         ):
-            if matrix[i, i] and _is_alone(matrix, i):
+            is_seen = kind == "D" or (is_own and is_stable)
+            if is_seen and matrix[i, i] and _is_alone(matrix, i):
                 value = matrix[i, i] / scale
                 in_si = self.unit_of(kind, term)
                 unit = unit or USUAL.get(in_si, in_si)
-                found.append(Quantity(f"{text}{of}{over}", value / shown.spring, unit))
-        if name in self.dry:
-            force = values[self.dry[name]] / scale / shown.force
-            unit = shown.force_unit or self.unit_of("D", f"abs({name}dot)")
-            found.append(Quantity(f"dry friction{of}{over}", force, unit))
-        return found
+                rows.append(Quantity(f"{text}{of}{over}", value / shown.spring, unit))
+        q, v = self.system.q[i], self.system.qdot[i]
+        for text, kind, term, function, sought in (
+            (
+                "dry friction",
+                "D",
+                f"abs({name}dot)",
+                self.system.dissipation,
+                sp.Abs(v),
+            ),
+            ("constant force", "L", name, self.system.lagrangian, q),
+        ):
+            place = str(sp.expand(function).coeff(sought))
+            if place in self.names and not (kind == "L" and is_stable):
+                force = values[self.names.index(place)] / scale / shown.force
+                unit = shown.force_unit or self.unit_of(kind, term)
+                rows.append(Quantity(f"{text}{of}{over}", force, unit))
+        return rows
 
     def _of_modes(self, linear: Linear) -> list[Quantity]:
         """Natural frequencies, and damping ratios where anything is damped."""
         frequencies, ratios, _ = linear.modes()
-        found = []
+        rows = []
         for k, (frequency, ratio) in enumerate(
             zip(frequencies, ratios, strict=True), 1
         ):
             of = f" of mode {k}" if len(frequencies) > 1 else ""
-            found.append(Quantity(f"natural frequency{of}", frequency, "Hz"))
+            rows.append(Quantity(f"natural frequency{of}", frequency, "Hz", True))
             if abs(ratio) > UNDAMPED:
-                found.append(Quantity(f"damping ratio{of}", 100 * ratio, "%"))
-        return found
+                rows.append(Quantity(f"damping ratio{of}", 100 * ratio, "%", True))
+        return rows
 
-    def standard_errors(self, count: int) -> np.ndarray:
-        """Of all quantities, by the delta method; NaN where a step loses one."""
-        std, correlation = self.spread
-        slopes = np.zeros((len(std), count))
+    def slopes(self, names: list[str]) -> np.ndarray:
+        """Of named quantities by coefficients, (coefficient, quantity).
+
+        NaN where a step loses one.
+        """
+        std = np.sqrt(np.diag(self.covariance))
+        slopes = np.zeros((len(std), len(names)))
         for k in np.flatnonzero(std):
-            ends = []
-            for sign in (1, -1):
-                moved = self.coefficients.copy()
-                moved[k] += sign * DIFFERENCE * std[k]
-                ends.append([one.value for one in self.quantities(moved)])
-            if {len(end) for end in ends} != {count}:
-                return np.full(count, np.nan)
-            slopes[k] = np.subtract(*ends) / (2 * DIFFERENCE * std[k])
-        covariance = correlation * np.outer(std, std)
-        variance = np.einsum("ki,kl,li->i", slopes, covariance, slopes)
-        return np.sqrt(np.maximum(variance, 0.0))
+            step = np.zeros(len(std))
+            step[k] = DIFFERENCE * std[k]
+            up, down = (
+                {one.name: one.value for one in self.quantities(moved)}
+                for moved in (self.coefficients + step, self.coefficients - step)
+            )
+            ends = [[end.get(name, np.nan) for name in names] for end in (up, down)]
+            slopes[k] = np.subtract(*ends) / (2 * step[k])
+        return slopes
+
+    def grouped(self, slope: np.ndarray, error: float) -> str:
+        """Terms that the motion cannot tell from those of a quantity, with weights.
+
+        Those that would move it by more than its standard error.
+        """
+        rows = []
+        for other in self.alternatives:
+            weights = other.get("weights", {})
+            weight = sum(
+                slope[k] * weights.get(str(column), 0.0)
+                for k, column in enumerate(self.columns)
+            )
+            (term,) = other["has"]
+            if abs(weight * other["coefficients"][term]) > error:
+                rows.append(f"{weight:.3g} of `{term}`")
+        return ", ".join(rows)
 
 
 def _is_alone(matrix: np.ndarray, i: int) -> bool:
@@ -230,34 +308,29 @@ def _is_alone(matrix: np.ndarray, i: int) -> bool:
     return not others.size or others.max() <= UNCOUPLED * np.abs(matrix).max()
 
 
-def _dry_friction(system: System) -> dict[str, int]:
-    """Place among the parameters of the coefficient of |q̇| in D, by coordinate."""
-    names = [*system.parameters]
-    found = {}
-    for name in system.coordinates:
-        speed = parse(f"abs({name}dot)", system.names_of(system.coordinates))
-        coefficient = str(sp.expand(system.dissipation).coeff(speed))
-        if coefficient in names:
-            found[name] = names.index(coefficient)
-    return found
+def _columns(names: list[str], terms: int) -> np.ndarray:
+    """Place of each parameter among all candidates, those of L first."""
+    letters = (name.partition("_") for name in names)
+    return np.array([int(k) + terms * (letter == "d") for letter, _, k in letters])
 
 
-def _spread(data: xr.Dataset, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Standard errors of the parameters, and their correlations."""
-    kinds = {"c": "", "d": "dissipation_"}
-    terms = data.sizes["term"]
-    std, rows = np.zeros(len(names)), np.full(len(names), -1)
+def covariance_of(law: IdentifiedModel) -> np.ndarray:
+    """Covariance of ``law.system.parameters``; zero of those that are given.
+
+    That of standard errors, correlated as points around the law are.
+    """
+    data = law.dataset
+    columns = _columns(list(law.system.parameters), data.sizes["term"])
+    kinds = ("coefficient_std", "dissipation_coefficient_std")
+    every = np.concatenate([data[kind].values for kind in kinds])
+    std = np.nan_to_num(every[columns])
     fitted = {int(p): k for k, p in enumerate(data["column_position"].values)}
-    for k, name in enumerate(names):
-        letter, _, place = name.partition("_")
-        std[k] = data[f"{kinds[letter]}coefficient_std"].values[int(place)]
-        rows[k] = fitted.get(int(place) + (terms if letter == "d" else 0), -1)
-    std = np.nan_to_num(std)
-    correlation = np.eye(len(names))
+    rows = np.array([fitted.get(int(column), -1) for column in columns], dtype=int)
+    correlation = np.eye(len(columns))
     both = np.flatnonzero((rows >= 0) & (std > 0))
     if len(both) > 1:
         left = data["jackknife_coefficient"].values[:, rows[both]]
         known = np.nan_to_num(np.corrcoef(left.T))
         correlation[np.ix_(both, both)] = known
         np.fill_diagonal(correlation, 1.0)
-    return std, correlation
+    return correlation * np.outer(std, std)

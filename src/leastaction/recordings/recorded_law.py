@@ -1,6 +1,7 @@
 """The dataset of a law that :mod:`.prediction_error` found: contract ``model``."""
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -226,12 +227,21 @@ def of_inputs(problem, dynamics) -> dict:
 
 
 def alike(problem, law, gain: float) -> list[dict]:
-    """Laws of the same size that fit alike, one term exchanged; see `equally_good`."""
+    """Laws of the same size that fit alike, one term exchanged; see `equally_good`.
+
+    `weights` are β = G_aa⁻¹ G_ak: of c_a + β_a c_k the motion tells the sum alone.
+    """
     names, own, found = problem.names, law.solution, []
-    for other in equally_good(law.quadratic, own)[:MOST_ALTERNATIVES]:
+    # What a search over whole runs keeps may be exchanged all the same.
+    quadratic = replace(law.quadratic, candidates=problem.candidates)
+    for other in equally_good(quadratic, own)[:MOST_ALTERNATIVES]:
         c = gain * problem.to_reference(other.x) * other.x
+        (new,) = set(other.support) - set(own.support)
+        weights = own.inverse @ law.quadratic.G[own.free, new]
+        columns = map(int, problem.columns[own.free])
         found.append(
             {
+                "weights": dict(zip(columns, weights, strict=True)),
                 "error_ratio": float(other.square / own.square),
                 "coefficients": {names[k]: float(c[k]) for k in other.support},
                 "instead_of": [names[k] for k in own.support if not other.x[k]],

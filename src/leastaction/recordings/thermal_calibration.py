@@ -21,11 +21,13 @@ D/(k_B T/γ), or V/(k_B T/κ), is 1/R² (Berg-Sørensen and Flyvbjerg, Rev. Sci.
 75 (2004) 594).
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import xarray as xr
 from scipy.constants import Boltzmann
 from scipy.optimize import least_squares
 from scipy.stats import chi2
@@ -34,7 +36,9 @@ from scipy.stats import t as student
 from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.model import rounded
 from leastaction.core.units import parsed_unit, registry
+from leastaction.ensembles.sensor_records import records_of
 from leastaction.ensembles.whittle import tapered
+from leastaction.recordings.configuration import KNOWN_OF_PARTICLE
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.modal_analysis import series_of
 
@@ -47,15 +51,6 @@ FOLDS = 8
 PER_BLOCK, FEWEST_BLOCKS = 100, 12
 # Below this p-value the form is refuted.
 LEAST_BACKING = 1e-3
-# What is known besides the temperature, in the unit that it is turned into.
-KNOWN = {
-    "temperature": "K",
-    "mass": "kg",
-    "drag": "kg/s",
-    "radius": "m",
-    "viscosity": "Pa*s",
-    "density": "kg/m**3",
-}
 FILTERED, ALIASED, DIODE = "filtered", "aliased", "diode"
 SENSORS = {
     FILTERED: "behind an anti-alias filter",
@@ -257,7 +252,9 @@ class Calibration:
         else:
             lines.append(
                 "- intervals do not hold errors of what is given: "
-                + ", ".join(f"{n} {v:.6g} {KNOWN[n]}" for n, v in self.known.items())
+                + ", ".join(
+                    f"{n} {v:.6g} {KNOWN_OF_PARTICLE[n]}" for n, v in self.known.items()
+                )
             )
         return "\n".join(lines) + "\n"
 
@@ -347,6 +344,28 @@ def calibrate(
             'sensor, such as sensor={"z": "V"}'
         )
     unit = next(iter(columns.values())).unit
+    return _calibrated(series, dt, known, (unit, title), band)
+
+
+def calibration_of(observations: xr.Dataset) -> Calibration | None:
+    """Calibration of a recording of one coordinate that states its temperature.
+
+    None of any other. Errors as of :func:`calibrate`.
+    """
+    stated = json.loads(observations.attrs.get("particle", "{}"))
+    if not stated:
+        return None
+    channels, records, dt = records_of(observations)
+    if len(channels.names) != 1 or len(observations["dof"]) != 1:
+        raise RecordingError(
+            f"import.temperature: {', '.join(channels.names)} are several sensors; "
+            "expected one of the position of the particle"
+        )
+    unit = str(observations["coordinate_unit"].values[0])
+    return _calibrated([record.y for record in records], dt, _known(stated), (unit,))
+
+
+def _calibrated(series, dt: float, known: Mapping, about, band=None) -> Calibration:
     runs = [_spectrum(y[:, 0], dt, band) for y in series]
     runs = [run for run in runs if len(run.f) >= PER_BLOCK * FEWEST_BLOCKS]
     if not runs:
@@ -354,7 +373,7 @@ def calibrate(
             f"no run has {PER_BLOCK * FEWEST_BLOCKS} frequencies in the band; expected "
             "a longer record, or a wider `band`"
         )
-    return Calibration(_fitted(runs, dt), known, unit, title)
+    return Calibration(_fitted(runs, dt), known, *about)
 
 
 def _known(given: Mapping) -> dict[str, float]:
@@ -365,10 +384,11 @@ def _known(given: Mapping) -> dict[str, float]:
             try:
                 number, _, unit = value.strip().partition(" ")
                 quantity = registry().Quantity(float(number), parsed_unit(unit))
-                value = quantity.to(KNOWN[name]).magnitude
+                value = quantity.to(KNOWN_OF_PARTICLE[name]).magnitude
             except Exception:
                 raise RecordingError(
-                    f"{name}: {value!r} is none; write something like '1 {KNOWN[name]}'"
+                    f"{name}: {value!r} is none; write something like "
+                    f"'1 {KNOWN_OF_PARTICLE[name]}'"
                 ) from None
         if not value > 0:
             raise RecordingError(f"{name}: it is {value:g}; expected a positive number")

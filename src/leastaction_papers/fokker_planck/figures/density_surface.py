@@ -1,4 +1,4 @@
-"""Stationary densities of truth and model: planes, marginals, and a surface."""
+"""Stationary density of the simulated states: a surface, and a map."""
 
 from collections.abc import Mapping, Sequence
 

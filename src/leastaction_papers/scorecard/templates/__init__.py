@@ -2,6 +2,7 @@
 
 from base64 import encodebytes
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from leastaction_papers.scorecard.verdict import ERRATA
 if TYPE_CHECKING:
     import jinja2
 
+COLOURS = (256, 128, 64, 32)
+NARROWEST = 200  # pixels
 # From results/, where the pages lie.
 ERRATA_PAGE = "../docs/errata.md"
 
@@ -51,3 +54,37 @@ def _linked(note: str) -> Markup:
 def _embedded(png: bytes) -> str:
     # In lines, because reStructuredText, which a report is made of, refuses long ones.
     return "data:image/png;base64," + encodebytes(png).decode().strip()
+
+
+def thumbnail(png: bytes, width: int, limit: int) -> bytes:
+    """PNG of at most `width` pixels across and at most `limit` bytes.
+
+    A palette of 256 colours is halved down to 32, then the width by a
+    quarter, until the picture is small enough. The palette covers the colours of the
+    picture, however few pixels have them: a thin red line stays red.
+
+    ValueError if a picture of `NARROWEST` pixels is still too large.
+    """
+    from PIL import Image
+    from PIL.PngImagePlugin import PngImageFile
+
+    with PngImageFile(BytesIO(png)) as picture:
+        rgba = picture.convert("RGBA")
+    white = Image.new("RGBA", rgba.size, "white")
+    opaque = Image.alpha_composite(white, rgba).convert("RGB")
+    width = min(width, opaque.width)
+    while width >= min(NARROWEST, opaque.width):
+        size = width, max(1, round(opaque.height * width / opaque.width))
+        picture = opaque.resize(size, Image.Resampling.LANCZOS)
+        for colours in COLOURS:
+            buffer = BytesIO()
+            method = Image.Quantize.MAXCOVERAGE
+            small = picture.quantize(colours, method, dither=Image.Dither.NONE)
+            small.save(buffer, format="PNG", optimize=True)
+            if buffer.tell() <= limit:
+                return buffer.getvalue()
+        width = width * 3 // 4
+    raise ValueError(
+        f"a picture of {size[0]} x {size[1]} pixels in {COLOURS[-1]} colours takes "
+        f"{buffer.tell()} bytes, more than {limit}; make it simpler"
+    )

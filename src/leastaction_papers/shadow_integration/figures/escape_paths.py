@@ -51,7 +51,7 @@ def escape_paths(panels: Sequence[Panel], settings: Mapping) -> Figure:
     the first replicate, lowest noise.
 
     Paper: Figure 7 draws every step as a line and stops at the escape of one draw; when
-    that happens is a matter of round-off (:func:`survival_study`).
+    that happens is a matter of round-off.
     """
     found = [passing(panel, SHOWN) for panel in panels]
     size = (len(panels), max(map(len, found)))

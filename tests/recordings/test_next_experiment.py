@@ -1,0 +1,83 @@
+"""The experiment that halves an interval, made and learned from."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import leastaction as la
+
+MASS, DAMPING, STIFFNESS, CUBIC, DT = 1.2, 0.4, 30.0, 60.0, 0.01
+ABOUT = {
+    "inputs": {"x": "f [N]"},
+    "library": {
+        "lagrangian": ["xdot**2", "x**2", "x**4"],
+        "dissipation": ["xdot**2"],
+    },
+    "held_out": [],
+    "progress": False,
+}
+
+
+def run(force, duration, seed):
+    """Position with 1 mm of noise, and force, of a Duffing oscillator from rest."""
+    time = np.arange(0, duration, DT)
+
+    def rate(t, s):
+        pull = DAMPING * s[1] + STIFFNESS * s[0] + CUBIC * s[0] ** 3
+        return [s[1], (force(t) - pull) / MASS]
+
+    how = {"t_eval": time, "rtol": 1e-9, "atol": 1e-11, "max_step": 0.05}
+    x = solve_ivp(rate, time[[0, -1]], [0, 0], **how).y[0]
+    noise = 1e-3 * np.random.default_rng(seed).standard_normal(len(x))
+    return time, x + noise, force(time)
+
+
+def first(t):
+    return 0.5 * np.sin(1.9 * t) + 0.8 * np.sin(3.8 * t) + 0.6 * np.sin(5.7 * t + 1)
+
+
+@pytest.fixture(scope="module")
+def begun():
+    time, x, f = run(first, 20, 1)
+    return (time, x, f), la.learn({"x": [x], "f": [f]}, time=[time], **ABOUT)
+
+
+def test_the_recommended_experiment_halves_the_interval(begun):
+    (time, x, f), law = begun
+    table = law.next_experiment("x**4")
+    assert (np.diff(table.duration) >= 0).all() and set(table.unit) == {"N"}
+    best = table[table.duration > 15].iloc[0]
+
+    def sine(t):
+        return best.amplitude * np.sin(2 * np.pi * best.frequency * t)
+
+    late, y, g = run(sine, best.duration, 2)
+    both = la.learn({"x": [x, y], "f": [f, g]}, time=[time, late], **ABOUT)
+    ratio = both.standard_error("x**4") / law.standard_error("x**4")
+    assert ratio == pytest.approx(0.5, rel=0.2)
+    assert np.abs(y).max() / np.abs(x).max() == pytest.approx(best.excursion, rel=0.2)
+
+
+def test_less_is_faster(begun):
+    law = begun[1]
+    half, little = (law.next_experiment("x**4", shrink=r) for r in (0.5, 0.9))
+    assert little.duration.min() <= half.duration.min()
+    assert len(little) >= len(half)
+
+
+def test_a_coefficient_without_an_interval_is_refused(begun):
+    with pytest.raises(ValueError, match="expected one of xdot\\*\\*2 of L"):
+        begun[1].next_experiment("x**3")
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        begun[1].next_experiment("x**4", shrink=2)
+
+
+def test_a_free_motion_is_released():
+    time = np.arange(0, 20, 0.02)
+    noise = 1e-3 * np.random.default_rng(1).standard_normal((4, len(time)))
+    swings = [a * np.cos(3 * time) for a in (0.1, 0.2, 0.3, 0.4)] + noise
+    law = la.learn({"x": list(swings)}, time=time, progress=False)
+    table = law.next_experiment("x**2")
+    assert table.frequency.isna().all() and set(table.excite) == {"x"}
+    best = table.sort_values("excursion").iloc[-1]
+    assert best.excursion == pytest.approx(2, rel=0.1)
