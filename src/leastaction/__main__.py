@@ -243,6 +243,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of the output has ended, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
+    except OSError as error:  # such as a disk that is full
+        print(f"leastaction: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("leastaction: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -254,9 +257,7 @@ def _run(options: argparse.Namespace) -> int:
 
     try:
         options.run(options)
-    except BrokenPipeError:
-        raise
-    except (RecordingError, OSError) as error:
+    except RecordingError as error:
         print(f"leastaction: {in_shell_words(str(error))}", file=sys.stderr)
         return 1
     return 0
@@ -289,7 +290,8 @@ def _learn(options) -> None:
         columns_of_options,
         library_of_options,
     )
-    from leastaction.recordings.configuration import OF_KINDS
+    from leastaction.recordings.configuration import MOTION, OF_KINDS
+    from leastaction.recordings.error import RecordingError
     from leastaction.recordings.import_recording import plain_text
     from leastaction.recordings.learn import check_table, learn
 
@@ -314,6 +316,11 @@ def _learn(options) -> None:
     }
     sections = {"excitation": options.excitation, "kind": options.kind}
     for path in options.test:  # before a law is sought
+        if (options.kind, options.excitation) != (MOTION, "none"):
+            raise RecordingError(
+                "--test: a law of another kind than motion, or of a random force, "
+                "predicts no other table; leave it out"
+            )
         check_table(path, how, sections)
     law = learn(
         options.table,

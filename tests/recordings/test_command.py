@@ -154,6 +154,18 @@ def test_a_closed_output_ends_without_a_traceback(line, status, tmp_path):
     assert program.PIPE_CLOSED == 128 + signal.SIGPIPE
 
 
+def test_a_full_disk_ends_without_a_traceback():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "leastaction", "--version"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "leastaction: [Errno 28] No space left on device\n"
+
+
 def test_a_version_and_a_command_that_is_none(capsys):
     with pytest.raises(SystemExit, match="0"):
         program.main(["--version"])

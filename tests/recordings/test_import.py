@@ -51,6 +51,8 @@ def test_every_table_gives_the_same(plain, tmp_path):
     commas = [[r[0], *(str(c).replace(".", ",") for c in r[1:])] for r in ROWS]
     write(tmp_path, commas, "run;t;theta", "comma.csv", ";")
     write(tmp_path, ROWS, "", "bare.csv")
+    remark = [[*ROWS[0][:2], f"{ROWS[0][2]}\t# a remark"], *ROWS[1:]]
+    write(tmp_path, remark, "run\tt\ttheta", "tab.txt", "\t")
     lines = (tmp_path / "rig.csv").read_text()
     (tmp_path / "noted.csv").write_text(f"made by a logger\nat noon\n{lines}")
     (tmp_path / "wide.txt").write_bytes(lines.encode("utf-16"))
@@ -69,6 +71,7 @@ def test_every_table_gives_the_same(plain, tmp_path):
     for changes in (
         {"files": "order.csv"},
         {"files": "white.txt"},
+        {"files": "tab.txt"},
         {"files": "comma.csv"},
         {"files": "bare.csv", "columns": ["run", "t", "theta"]},
         {"files": "noted.csv", "skip_lines": 2},

@@ -274,6 +274,8 @@ SHELL = {
     "--time t --coordinate x:m --sensor xdot:theta:m/s": "`--excitation random`",
     "--time t --coordinate theta:rad --test no.csv": "there is no file",
     "--time t --coordinate theta:rad --test other.csv": "unknown column 'theta'",
+    "--time t --coordinate x:m --kind snapshots --test rig.csv": "--test: a law of",
+    "--time t --coordinate x:m --excitation random --test rig.csv": "--test: a law of",
 }
 
 

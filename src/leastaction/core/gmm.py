@@ -84,19 +84,19 @@ def iterate(
 ) -> Converged:
     """Select under a noise, take the noise of the residual, until the support repeats.
 
-    ``fit(noise)`` whitens the moments and selects; ``residual_noise(found, noise)`` is
-    that of the residual of what was found, of any type. If it `is_rounding`, there is
-    nothing to weight with.
+    ``fit(noise)`` whitens the moments and selects; ``residual_noise(selection, noise)``
+    is that of the residual, of any type. If it `is_rounding`, there is nothing to
+    weight with.
     """
     support, converged, deterministic = None, False, False
     for _ in range(MOST_ITERATIONS):
-        result = fit(noise)
-        converged, support = result.support == support, result.support
-        noise = residual_noise(result, noise)
+        selection = fit(noise)
+        converged, support = selection.support == support, selection.support
+        noise = residual_noise(selection, noise)
         deterministic = is_rounding(noise)
         if converged or deterministic:
             break
-    return Converged(result, noise, converged, deterministic)
+    return Converged(selection, noise, converged, deterministic)
 
 
 def best_by_criterion(
@@ -167,7 +167,7 @@ def select(
 
 def lagrangian_estimate(
     library,
-    result: Converged,
+    end: Converged,
     fixed: np.ndarray | None = None,
     place: Sequence[int] | None = None,
     noise: tuple[np.ndarray, np.ndarray] | None = None,
@@ -182,7 +182,7 @@ def lagrangian_estimate(
 
     Warnings tell if the selection did not converge, or the data look deterministic.
     """
-    fit = result.fit
+    fit = end.fit
     names = [str(term) for term in library["candidate"].values]
     if fixed is None:
         fixed = library["library_given"].values
@@ -192,7 +192,7 @@ def lagrangian_estimate(
     coefficients[place] = fit.coefficients
     coefficients[fixed != 0] = fixed[fixed != 0]
     std[place] = np.sqrt(np.diag(fit.covariance))
-    if result.deterministic:
+    if end.deterministic:
         std[std > 0] = np.nan
     columns = {
         "terms": [name.removeprefix("D: ") for name in names],
@@ -208,22 +208,22 @@ def lagrangian_estimate(
         columns,
         noise_covariance=covariance,
         noise_std=covariance_std,
-        diagnostics=_tests(result) | dict(diagnostics or {}),
+        diagnostics=_tests(end) | dict(diagnostics or {}),
         criterion=fit.criterion,
         alternatives="; ".join(ties),
     )
 
 
-def _tests(result: Converged) -> dict[str, tuple]:
+def _tests(end: Converged) -> dict[str, tuple]:
     """J and whether the selection converged, as diagnostics; warnings if it did not."""
-    j, degrees = result.fit.j, result.fit.rank - len(result.fit.support)
-    if result.deterministic:
+    j, degrees = end.fit.j, end.fit.rank - len(end.fit.support)
+    if end.deterministic:
         log.warning(
             "no noise is left in the residual: the data look deterministic, and there "
             "is nothing to base standard errors and J on"
         )
         j = np.nan
-    elif not result.converged:
+    elif not end.converged:
         log.warning(
             "the selected terms changed in each of %d passes: the data cannot decide "
             "between candidates; list fewer of them",
@@ -232,7 +232,7 @@ def _tests(result: Converged) -> dict[str, tuple]:
     repeats = "whether the selection repeats itself under its own noise"
     return {
         "j_statistic": (j, "1", "Hansen J statistic"),
-        "converged": (int(result.converged), "1", repeats),
+        "converged": (int(end.converged), "1", repeats),
         "j_degrees": (degrees, "1", "degrees of freedom of J"),
         "j_p_value": (float(chdtrc(degrees, j)), "1", "p-value of J"),
     }

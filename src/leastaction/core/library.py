@@ -58,7 +58,7 @@ class Candidates:
 
     @property
     def fixed(self) -> np.ndarray:
-        """Given coefficient of every candidate, zero where it is identified."""
+        """Fixed coefficient of every candidate, zero where it is identified."""
         coefficients = np.zeros(len(self.terms))
         for i, value in self.references:
             coefficients[i] = value

@@ -42,14 +42,14 @@ def cases(dataset: xr.Dataset, selection: Mapping | None = None) -> Iterator[tup
     """
     selected = []
     for name, key in zip(SWEEP, ("modes", "levels"), strict=True):
-        levels = list(dataset[name].values)
-        required = (selection or {}).get(key) or levels
-        missing = [value for value in required if value not in levels]
+        present = list(dataset[name].values)
+        required = (selection or {}).get(key) or present
+        missing = [value for value in required if value not in present]
         if missing:
             raise ValueError(
-                f"{name}: {missing} are not among the recordings; these have {levels}"
+                f"{name}: {missing} are not among the recordings; these have {present}"
             )
-        selected.append([value for value in levels if value in required])
+        selected.append([value for value in present if value in required])
     yield from ((str(mode), float(level)) for mode, level in product(*selected))
 
 

@@ -22,8 +22,8 @@ from leastaction.core.estimate import NORMAL_QUANTILE as NORMAL
 
 # Gauss–Newton steps to the start of a free run, and their differences over its size.
 STEPS, DIFFERENCE = 4, 1e-4
-# Half of a square is another thing beyond this: of what a run misses, it is no noise;
-# of what moves, it is not predicted.
+# Beyond it more than half of a squared error is no noise, or of a squared motion not
+# predicted.
 HALF_OF_SQUARE = 2**0.5
 # Noise over the motion that is round-off; error of a run that does not stay finite.
 ROUND_OFF, LOST = 1e-9, 1e100
@@ -280,13 +280,13 @@ def judged(misses: Mapping) -> tuple[list[str], list[str]]:
         if one["error"] >= LOST:
             refusals.append("rollouts of what was held out do not stay finite")
         elif HALF_OF_SQUARE * rest > one["size"]:
-            share = 100 * one["error"] / one["size"]
+            share = 100 * _ratio(one["error"], one["size"])
             refusals.append(f"{what} by {share:.2g} % of its motion")
         elif one["error"] > HALF_OF_SQUARE * one["expected"]:
+            ratio = _ratio(one["error"], one["expected"])
             reservations.append(
-                f"{what} by {one['error'] / one['expected']:.2g} times what its "
-                f"interval expects (χ² over its degrees of freedom "
-                f"{(one['error'] / one['expected']) ** 2:.3g})"
+                f"{what} by {ratio:.2g} times what its interval expects (χ² over its "
+                f"degrees of freedom {ratio**2:.3g})"
             )
     return list(dict.fromkeys(refusals)), reservations
 
@@ -307,12 +307,16 @@ def predicted(misses: Mapping) -> list[str]:
         if error < LOST:
             cells = [
                 f"{error:.3g}{unit}",
-                f"{100 * error / one['size']:.2g} %",
+                f"{100 * _ratio(error, one['size']):.2g} %",
                 f"{error / one['noise']:.3g}" if one["noise"] else "",
-                f"{(error / one['expected']) ** 2:.3g}",
+                f"{_ratio(error, one['expected']) ** 2:.3g}",
             ]
         lines.append(f"| {one['name']} | {' | '.join(cells)} |")
     return lines
+
+
+def _ratio(error: float, size: float) -> float:
+    return error / size if size else np.inf
 
 
 @cache
@@ -320,10 +324,3 @@ def kinds() -> Mapping[str, Kind]:
     """Kinds of tables of all families, by name."""
     found = families.modules("own_data")
     return {name: kind for module in found for name, kind in module.KINDS.items()}
-
-
-def interval(value: float, width: float) -> str:
-    """A number with half the width of its 95 % interval, in words."""
-    from leastaction.core.model import rounded
-
-    return " ± ".join(filter(None, rounded(value, width)))

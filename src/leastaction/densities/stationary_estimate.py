@@ -225,7 +225,7 @@ def chosen(
     lines = [
         f"{names[i]} ({max(x, 0.0):.1f})" for i, x in zip(others, gains, strict=True)
     ]
-    lines += [f"{price:.1f} are asked for"] * bool(others)
+    lines += [f"the threshold is {price:.1f}"] * bool(others)
     margin = least + INDISTINGUISHABLE_CRITERIA
     close = [s for s in close if solved(tuple(s))[0] < margin]
     rivals = "; ".join(" + ".join(names[i] for i in s) for s in close)
@@ -340,39 +340,41 @@ def _level_set(
     }
 
 
-def _lagrangian(equations, solution, std, diagnostics, arrays) -> LagrangianEstimate:
+def _lagrangian(
+    equations, coefficients, std, diagnostics, arrays
+) -> LagrangianEstimate:
     variables = equations.variables
     count = variables["term"].size
     kind, position = variables["kind"].values, variables["position"].values
     values, errors = np.zeros((2, count + variables["dissipation_term"].size))
     for name, start in (("lagrangian", 0), ("dissipation", count)):
         of_kind = kind == name
-        values[start + position[of_kind]] = solution[of_kind]
+        values[start + position[of_kind]] = coefficients[of_kind]
         errors[start + position[of_kind]] = std[of_kind]
     fixed = variables["status"].values == "reference"
     values[:count][fixed] = variables["reference_value"].values[fixed]
     return lagrangian_estimate(equations, values, diagnostics, arrays, std=errors)
 
 
-def _squares(equations: xr.Dataset, solution: np.ndarray) -> np.ndarray:
+def _squares(equations: xr.Dataset, coefficients: np.ndarray) -> np.ndarray:
     """Mean squared volatility of each coordinate."""
     mean_square = equations.variables["mean_square"].values[0]
-    return (solution[-mean_square.size :].reshape(mean_square.shape) * mean_square).sum(
-        1
-    )
+    return (
+        coefficients[-mean_square.size :].reshape(mean_square.shape) * mean_square
+    ).sum(1)
 
 
-def _volatility(equations, solution, std, covariance) -> VolatilityEstimate:
+def _volatility(equations, coefficients, std, covariance) -> VolatilityEstimate:
     """Volatility of each coordinate; a root mean square if it is no constant."""
     variables = equations.variables
     names = [str(name) for name in variables["volatility_term"].values]
     # The terms of the volatility end the list, coordinate by coordinate.
     shape = variables["dof"].size, len(names)
-    noisy = slice(len(solution) - shape[0] * shape[1], None)
-    beta, errors = solution[noisy].reshape(shape), std[noisy].reshape(shape)
+    noisy = slice(len(coefficients) - shape[0] * shape[1], None)
+    beta, errors = coefficients[noisy].reshape(shape), std[noisy].reshape(shape)
     blocks = covariance[noisy, noisy].reshape(*shape, *shape)
     mean_square = variables["mean_square"].values[0]
-    square = _squares(equations, solution)
+    square = _squares(equations, coefficients)
     variance = np.einsum("ai,aiaj,aj->a", mean_square, blocks, mean_square)
     varying = np.array([name != "1" for name in names])
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -123,7 +123,7 @@ def impulses(
     kicks = law and model.kicks(fit.structure, parameters)
     shapes = law and _shapes(law, kicks, parameters.noise, model.dt)
     shortest = min(map(len, series))
-    usable = [s for s in shapes or () if np.any(s != 0) and len(s) < shortest]
+    usable = [s for s in shapes or () if np.sum(s**2) > 0 and len(s) < shortest]
     by_shape = (_of_shape(shape, series, model.dt) for shape in usable)
     return max(by_shape, key=lambda impulses: impulses.score, default=None)
 

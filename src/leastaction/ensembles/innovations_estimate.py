@@ -112,19 +112,19 @@ class Tested:
     bounds: np.ndarray
 
 
-def tests_of(likelihood: Likelihood, result: SearchResult) -> Tested:
+def tests_of(likelihood: Likelihood, search: SearchResult) -> Tested:
     """Tests of the innovations, and errors after selection."""
-    fit, tests = result.fit, tested(likelihood.model, result.fit)
+    fit, tests = search.fit, tested(likelihood.model, search.fit)
     bounds = force_bounds(likelihood, fit)
     jumps = tests.impulses is not None and tests.impulses.significant
     exact = tests.whiteness >= LEAST_P_VALUE and not jumps
     covariance = fit.covariance if exact else robust_covariance(likelihood, fit)
-    covariance = covariance + result.of_width
+    covariance = covariance + search.of_width
     nearly = nearest_absent(
-        likelihood, fit, result.absent, result.inside, result.penalty
+        likelihood, fit, search.absent, search.inside, search.penalty
     )
-    result = replace(result, fit=with_selection(fit, covariance, nearly))
-    return Tested(result, nearly, tests, simulated_size(likelihood.model, fit), bounds)
+    search = replace(search, fit=with_selection(fit, covariance, nearly))
+    return Tested(search, nearly, tests, simulated_size(likelihood.model, fit), bounds)
 
 
 def state_space(terms: Library, equations, observations, bands) -> StateSpace:
@@ -204,8 +204,8 @@ def lagrangian(
 
     They are `scaled` to the unit of a recorded force unless its gain is unknown.
     """
-    result, shocks = tests.search, tests.innovations.impulses
-    fit, model = result.fit, likelihood.model
+    search, shocks = tests.search, tests.innovations.impulses
+    fit, model = search.fit, likelihood.model
     labels, estimate, covariance = with_nearest(model, tests, names)
     if scaled:
         every = labels, estimate, covariance
@@ -230,7 +230,7 @@ def lagrangian(
         len(terms.terms),
         columns,
         diagnostics=diagnostics(likelihood, tests),
-        alternatives="; ".join(result.rivals),
+        alternatives="; ".join(search.rivals),
         by_node={
             **sensors(model, fit, scaled),
             "impulse_time": (
@@ -245,7 +245,7 @@ def lagrangian(
                 "mixed",
                 "bound (95 %) of a random force that may be none",
             ),
-            **words(result, parameter_names(model, fit.structure, names), names),
+            **words(search, parameter_names(model, fit.structure, names), names),
             "parameter": (dims[:1], np.array(labels, dtype=object), "1", "name"),
             "parameter_estimate": (dims[:1], estimate, "mixed", "estimate"),
             "parameter_covariance": (dims, covariance, "mixed", about),
@@ -322,15 +322,15 @@ def parameter_names(model: StateSpace, structure: Structure, names) -> list[str]
 
 def diagnostics(likelihood: Likelihood, tests: Tested) -> dict[str, tuple]:
     """Numbers that say whether the law fits."""
-    result = tests.search
-    fit = result.fit
+    search = tests.search
+    fit = search.fit
     kurtosis, white, line, frequency, past, shocks = tests.innovations
     apart = order_disagreement(likelihood, fit)
-    best = float(result.scores.max(initial=0.0))
-    chance, _ = undecided(result)
+    best = float(search.scores.max(initial=0.0))
+    chance, _ = undecided(search)
     rate = 1 / np.exp(fit.theta[-1]) if fit.structure.coloured else np.inf
     error = np.sqrt(fit.covariance[-1, -1]) / rate if fit.structure.coloured else 0.0
-    ratio, of_forces = result.colour_ratio, "a coloured and a white force"
+    ratio, of_forces = search.colour_ratio, "a coloured and a white force"
     late, gained = "time after its record that", "gain that"
     (gain, gain_error), (lag, lag_error) = chain_of(likelihood.model, fit)
     return {
@@ -347,7 +347,7 @@ def diagnostics(likelihood: Likelihood, tests: Tested) -> dict[str, tuple]:
         "condition": (fit.condition, "1", "condition of the information"),
         "best_absent_score": (best, "1", "largest score of an absent candidate"),
         "undecided_p_value": (chance, "1", "p-value of the least certain absence"),
-        "term_penalty": (result.penalty, "1", "score that a term needs"),
+        "term_penalty": (search.penalty, "1", "score that a term needs"),
         "order_disagreement": (
             apart,
             "1",
@@ -358,7 +358,7 @@ def diagnostics(likelihood: Likelihood, tests: Tested) -> dict[str, tuple]:
         "correlation_time_estimate": (1 / rate, "s", "correlation time of the force"),
         "correlation_time_std": (error, "s", "its standard error"),
         "colour_ratio": (ratio, "1", f"likelihood ratio of {of_forces}"),
-        "memory_score": (result.memory, "1", "z of a memory of a white force"),
+        "memory_score": (search.memory, "1", "z of a memory of a white force"),
         "input_gain_estimate": (gain, "mixed", f"{gained} a recorded force acts with"),
         "input_gain_std": (gain_error, "mixed", "its standard error"),
         "input_lag_estimate": (lag, "s", f"{late} a recorded force acts"),
@@ -377,7 +377,7 @@ def shaken_by(shocks: Impulses | None) -> dict[str, tuple]:
     }
 
 
-def undecided(result: SearchResult) -> tuple[float, int]:
+def undecided(search: SearchResult) -> tuple[float, int]:
     """P-value and place of the absent candidate whose absence is the least certain.
 
     That with the largest score of the library's own ones, or of all, each by the number
@@ -385,8 +385,8 @@ def undecided(result: SearchResult) -> tuple[float, int]:
     """
     p = [
         (min(1.0, count * float(chi2.sf(score, 1))), place)
-        for count in (result.inside, len(result.scores))
-        for place, score in enumerate(result.scores[:count])
+        for count in (search.inside, len(search.scores))
+        for place, score in enumerate(search.scores[:count])
     ]
     return min(p, default=(1.0, 0))
 
@@ -400,29 +400,29 @@ def chain_of(model: StateSpace, fit: Fit) -> tuple[tuple[float, float], ...]:
     place = model.places(fit.structure)[2].stop
     error = np.sqrt(np.diag(fit.covariance))
     nothing = 0.0, 0.0
-    result = [(float(x), float(s)) for x, s in zip(fit.theta, error, strict=True)]
-    gain = result[place] if fit.structure.driven else nothing
-    lag = result[place + 1] if fit.structure.late else nothing
+    estimates = [(float(x), float(s)) for x, s in zip(fit.theta, error, strict=True)]
+    gain = estimates[place] if fit.structure.driven else nothing
+    lag = estimates[place + 1] if fit.structure.late else nothing
     is_certain = abs(lag[0]) - NORMAL_QUANTILE * lag[1] > model.dt / 2
     return gain, lag if is_certain else nothing
 
 
 def words(
-    result: SearchResult, labels: list[str], names: list[str]
+    search: SearchResult, labels: list[str], names: list[str]
 ) -> dict[str, tuple]:
     """What can only be said in words."""
-    best = names[result.absent[int(np.argmax(result.scores))]] if result.absent else ""
-    of_law, of_losses = undetermined(replace(result.fit, total=None), labels)
+    best = names[search.absent[int(np.argmax(search.scores))]] if search.absent else ""
+    of_law, of_losses = undetermined(replace(search.fit, total=None), labels)
     texts = {
-        "search_stop": (result.stop, "why the search ended"),
+        "search_stop": (search.stop, "why the search ended"),
         "undecided_term": (
-            names[result.absent[undecided(result)[1]]] if result.absent else "",
+            names[search.absent[undecided(search)[1]]] if search.absent else "",
             "absent candidate whose absence is the least certain",
         ),
         "best_absent_term": (best, "absent candidate with the largest score"),
-        "force_structure": (result.fit.structure.force, "form of the random force"),
+        "force_structure": (search.fit.structure.force, "form of the random force"),
         "identifiability": (of_law, "changes of L that the data do not determine"),
-        "confounded": (of_losses, "changes of dampers and forces that they do not"),
+        "confounded": (of_losses, "changes of D and S that they do not determine"),
     }
     return {k: ((), np.array(t, dtype=object), "1", m) for k, (t, m) in texts.items()}
 

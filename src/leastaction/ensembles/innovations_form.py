@@ -303,12 +303,12 @@ class Mode(NamedTuple):
     shape_std: np.ndarray
 
 
-def modes_of(result: Fit, rate: float, scale: np.ndarray) -> list[Mode]:
+def modes_of(fitted: Fit, rate: float, scale: np.ndarray) -> list[Mode]:
     """Modes of the conjugate pairs of a fit at the `rate`, Hz, of rising frequency.
 
     Errors follow by the delta method; `scale` are the units of the channels.
     """
-    poles, shapes, _, paired = result.model
+    poles, shapes, _, paired = fitted.model
     count, width = shapes.shape
     modes = []
     for r in np.flatnonzero(paired):
@@ -319,11 +319,11 @@ def modes_of(result: Fit, rate: float, scale: np.ndarray) -> list[Mode]:
         of_size = (root.conj() * slopes).real / size
         of_ratio = -slopes.real / size + root.real * of_size / size**2
         both = np.stack([of_size / (2 * np.pi), of_ratio])
-        covariance = both @ result.covariance[np.ix_(rows, rows)] @ both.T
+        covariance = both @ fitted.covariance[np.ix_(rows, rows)] @ both.T
         columns = r * width + np.arange(width)
         columns = np.concatenate([columns, columns + count * width])
         shape, std = _normalised(
-            scale * shapes[r], scale, result.covariance[np.ix_(columns, columns)]
+            scale * shapes[r], scale, fitted.covariance[np.ix_(columns, columns)]
         )
         mode = size / (2 * np.pi), -root.real / size, covariance, shape, std
         modes.append(Mode(*mode))

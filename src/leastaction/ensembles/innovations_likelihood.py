@@ -313,9 +313,9 @@ class Likelihood:
             if len(free_now) < len(free):
                 free = free_now
                 axes = np.diag(DIFFERENCE * self.scale(structure, theta))[:, free]
-            history: list = []
+            per_sample: list = []
             value, gradient, information = self.pieces(
-                structure, theta, axes, order, per_sample=history
+                structure, theta, axes, order, per_sample=per_sample
             )
             if not np.isfinite(value):
                 break
@@ -339,7 +339,7 @@ class Likelihood:
                 free = np.array(sorted(determined))
                 axes = np.diag(DIFFERENCE * self.scale(structure, theta))[:, free]
                 continue
-            theta, better, damping = self._step(result, damping, history)
+            theta, better, damping = self._step(result, damping, per_sample)
             if not better > value:
                 break
             axes, damping = turned, max(damping / 80, LEAST_DAMPING)
@@ -353,7 +353,7 @@ class Likelihood:
         free[entries] &= np.abs(fit.theta[entries]) > NO_FORCE * error[entries]
         return set(np.flatnonzero(free).tolist())
 
-    def _step(self, fit: Fit, damping: float, history):
+    def _step(self, fit: Fit, damping: float, per_sample):
         """θ and ℓ after a step from `fit` that gains, and the damping after it."""
         structure, axes = fit.structure, fit.axes
         _, size = normalised_inverse(fit.information)
@@ -367,7 +367,7 @@ class Likelihood:
             moved, better = self.profiled(structure, moved, fit.order)
             foreseen = slope @ (step * size)
             if not better > fit.value - foreseen:
-                moved, better = self._bent(fit, step, history)
+                moved, better = self._bent(fit, step, per_sample)
             damping *= 8
         return moved, better, damping
 
@@ -384,7 +384,7 @@ class Likelihood:
         largest = np.abs(logarithms).max()
         return step * min(1.0, LARGEST_LOG_STEP / max(largest, LARGEST_LOG_STEP))
 
-    def _bent(self, fit: Fit, step, history):
+    def _bent(self, fit: Fit, step, per_sample):
         """θ and ℓ at the end of a step that follows the floor of a curved canyon.
 
         What e(θ + step) has beyond its slopes is taken back along them until ℓ is more
@@ -397,7 +397,7 @@ class Likelihood:
             theta = fit.theta + fit.axes @ along
             of_record = self.model.innovations(fit.structure, theta, fit.order)
             value, beyond = 0.0, np.zeros(len(step))
-            for number, (root, ratio, slopes) in enumerate(history):
+            for number, (root, ratio, slopes) in enumerate(per_sample):
                 ended = of_record(number)
                 if ended is None:
                     return theta, -np.inf

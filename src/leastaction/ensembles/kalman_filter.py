@@ -44,7 +44,7 @@ from leastaction.core.library import Library
 # Differences of the likelihood need it: 1e-9 leaves a jitter of 1e-4 in its logarithm.
 SETTLED, SAMPLES_SETTLED = 1e-11, 20
 # Names of quantities in the kernel.
-COEFFICIENT, RESULT, SLOPE = "coefficient_{}", "found_{}", "slope_{}_{}"
+COEFFICIENT, ACCELERATION, SLOPE = "coefficient_{}", "found_{}", "slope_{}_{}"
 WIDTH = "width_of_sliding"
 
 
@@ -369,7 +369,8 @@ def compiled(library: Library):
                 "balance_",
             ),
             "accelerations": assigned(
-                [RESULT.format(a) for a in range(n)], [f"f[{a}]" for a in range(n)]
+                [ACCELERATION.format(a) for a in range(n)],
+                [f"f[{a}]" for a in range(n)],
             ),
             "slopes": assignments(
                 [f"D[{a}, {s}]" for a, s in entries], slopes, "slopes_"
@@ -403,7 +404,7 @@ def derivatives(library: Library) -> tuple[list, list, list]:
     carried = sp.Matrix(momenta).jacobian(state[:n]) * sp.Matrix(state[n:])
     force = sp.Matrix(forces) - carried
     covariance = sp.Matrix(2 * n, 2 * n, lambda s, t: _of_covariance(s, t))
-    f = sp.Matrix(symbols([RESULT.format(a) for a in range(n)]))
+    f = sp.Matrix(symbols([ACCELERATION.format(a) for a in range(n)]))
     jacobian = sp.Matrix(n, 2 * n, lambda a, s: symbol(SLOPE.format(a, s)))
     slopes = force.jacobian(state)
     curvature = sp.zeros(n, 1)

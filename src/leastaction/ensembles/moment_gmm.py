@@ -47,17 +47,17 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
         share = np.einsum("da,ab,db->d", directions, noise, directions)
         return select(columns, rank, directions, share, *problem)
 
-    result = iterate(
+    end = iterate(
         first,
         fit,
         lambda fit, _: _residual_covariance(fit.coefficients, weighted, samples * dt),
         lambda noise: not (np.diag(noise) > NOISE_ROUNDOFF * np.diag(first)).all(),
     )
     noise = _residual_covariance(
-        result.fit.coefficients, library["increment_gram"].values[0], samples * dt
+        end.fit.coefficients, library["increment_gram"].values[0], samples * dt
     )
     noise_std = np.sqrt((noise**2 + np.outer(np.diag(noise), np.diag(noise))) / samples)
-    return lagrangian_estimate(library, result, noise=(noise, noise_std))
+    return lagrangian_estimate(library, end, noise=(noise, noise_std))
 
 
 def _reference(library: xr.Dataset) -> tuple[int, float]:

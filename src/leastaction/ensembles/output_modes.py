@@ -126,15 +126,15 @@ def output_modes(
     main = main_frequency(np.asarray(order), series.stretches, dt) / (2 * np.pi)
     upper = LAGS_PER_PERIOD[0] / 2 * main if highest is None else highest
     rate = min(2 * EDGE * upper, 1 / dt)
-    result, poles = _identified(series, rate)
-    inside = [mode for mode in result.modes if mode.frequency < upper]
+    identified, poles = _identified(series, rate)
+    inside = [mode for mode in identified.modes if mode.frequency < upper]
     tones = _tones(inside, series)
     kinds = [
-        TONE if mode.frequency in tones else _kind(mode, poles, result)
+        TONE if mode.frequency in tones else _kind(mode, poles, identified)
         for mode in inside
     ]
     spectrum = _spectrum(series, rate)
-    about = {"order": result.order, "converged": int(result.converged)}
+    about = {"order": identified.order, "converged": int(identified.converged)}
     about["highest_frequency"] = min(upper, rate / 2)
     return _dataset(inside, kinds, poles, spectrum, channels).assign_attrs(about)
 
@@ -179,17 +179,17 @@ def _identified(series: Series, rate: float):
         if len(values) > np.argmin(values) + 2 * PATIENCE:
             break
     best = models[int(np.argmin(values))]
-    result = fit(best, records)
-    modes = modes_of(result, rate, series.scale)
-    return IdentifiedModes(modes, best.order, result.converged), np.array(poles)
+    fitted = fit(best, records)
+    modes = modes_of(fitted, rate, series.scale)
+    return IdentifiedModes(modes, best.order, fitted.converged), np.array(poles)
 
 
-def _kind(mode: Mode, poles: np.ndarray, result: IdentifiedModes) -> str:
+def _kind(mode: Mode, poles: np.ndarray, identified: IdentifiedModes) -> str:
     """What a pair of poles is that is no tone."""
     if mode.damping_ratio > LARGEST_DAMPING_RATIO:
         return BACKGROUND
     std = np.sqrt(mode.covariance[0, 0])
-    above = [result.order + 2 * (k + 1) for k in range(CONFIRMING)]
+    above = [identified.order + 2 * (k + 1) for k in range(CONFIRMING)]
     for order in above:
         same = poles[poles[:, 0] == order]
         apart = np.abs(same[:, 1] - mode.frequency)

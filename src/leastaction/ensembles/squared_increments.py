@@ -118,11 +118,11 @@ def _estimate(fits, terms, covariance: np.ndarray, count: int) -> VolatilityEsti
     )
 
 
-def _constant(result, variance: float, count: int):
+def _constant(fit, variance: float, count: int):
     """The law of a constant: the quadratic variation over every sample."""
-    one = result.coefficients != 0
+    one = fit.coefficients != 0
     return replace(
-        result,
+        fit,
         coefficients=np.where(one, variance, 0.0),
         std=np.where(one, variance * np.sqrt(2 / count), 0.0),
         root=np.where(one, np.sqrt(variance), 0.0),

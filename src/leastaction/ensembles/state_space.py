@@ -333,36 +333,36 @@ class StateSpace:
             self._lagged[number] = lag, self.forces[number](half_steps, rows)
         return self._lagged[number][1]
 
-    def forced(self, result: "Discrete", number: int) -> tuple[np.ndarray, np.ndarray]:
+    def forced(self, law: "Discrete", number: int) -> tuple[np.ndarray, np.ndarray]:
         """What forces add to the state in each step, and to sensors; else one row."""
-        n, core = self.dof, len(result.rates)
-        w = self.recorded(number, result.lag)
-        half = kalman_filter.discretised(result.rates, result.diffusion, self.dt / 2)[0]
-        begin, end = kalman_filter.response(result.rates, self.dt / 2)
-        pushes = np.tile(result.push, (len(w), 1))
-        pushes[:, n : 2 * n] += w @ result.inverse.T
-        offset = pushes[::2, n : 2 * n] @ result.of_acceleration.T
+        n, core = self.dof, len(law.rates)
+        w = self.recorded(number, law.lag)
+        half = kalman_filter.discretised(law.rates, law.diffusion, self.dt / 2)[0]
+        begin, end = kalman_filter.response(law.rates, self.dt / 2)
+        pushes = np.tile(law.push, (len(w), 1))
+        pushes[:, n : 2 * n] += w @ law.inverse.T
+        offset = pushes[::2, n : 2 * n] @ law.of_acceleration.T
         if len(pushes) == 1:
             pushes = np.tile(pushes, (3, 1))
         first, middle, last = pushes[:-2:2], pushes[1:-1:2], pushes[2::2]
-        drive = np.zeros((len(first), len(result.transition)))
+        drive = np.zeros((len(first), len(law.transition)))
         drive[:, :core] = (first @ begin.T + middle @ end.T) @ half.T
         drive[:, :core] += middle @ begin.T + last @ end.T
         return drive, offset
 
     def _linear(self, structure: Structure, parameters: Parameters):
         """Exact filter."""
-        result = self.discrete(structure, parameters)
-        if result is None:
+        law = self.discrete(structure, parameters)
+        if law is None:
             return lambda *_: False
-        size, linear = len(result.transition), (result.rates, result.diffusion)
-        alike = None if self.driven else self.forced(result, 0)
+        size, linear = len(law.transition), (law.rates, law.diffusion)
+        alike = None if self.driven else self.forced(law, 0)
 
         def run(number, y, e, V):
-            drive, offset = alike or self.forced(result, number)
+            drive, offset = alike or self.forced(law, number)
             x, P = self._state(number, parameters, size, linear)
-            moved = result.transition, result.covariance, drive
-            sensors = result.sees, offset, parameters.noise
+            moved = law.transition, law.covariance, drive
+            sensors = law.sees, offset, parameters.noise
             return kalman_filter.run(y, *moved, *sensors, x, P, e, V)
 
         return run

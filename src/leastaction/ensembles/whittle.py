@@ -76,10 +76,10 @@ class BandedStateSpace(StateSpace):
     def innovations(self, structure: Structure, theta: np.ndarray, order: int = 2):
         """As of a filter: real parts of all coefficients, then imaginary ones."""
         parameters = self.parameters(structure, theta)
-        result = self.discrete(structure, parameters)
-        if result is None or not self.linear[list(structure.columns)].all():
+        law = self.discrete(structure, parameters)
+        if law is None or not self.linear[list(structure.columns)].all():
             return lambda number: None
-        size = len(result.transition)
+        size = len(law.transition)
 
         def of_record(number: int):
             places, coefficients = self.transforms[number]
@@ -87,14 +87,14 @@ class BandedStateSpace(StateSpace):
             z = np.exp(2j * np.pi * places / count)
             try:
                 inverse = np.linalg.inv(
-                    z[:, None, None] * np.eye(size) - result.transition
+                    z[:, None, None] * np.eye(size) - law.transition
                 )
             except np.linalg.LinAlgError:
                 return None
-            transfer = result.sees @ inverse
-            spectrum = transfer @ result.covariance @ transfer.conj().transpose(0, 2, 1)
+            transfer = law.sees @ inverse
+            spectrum = transfer @ law.covariance @ transfer.conj().transpose(0, 2, 1)
             spectrum = spectrum + np.diag(parameters.noise)
-            drive, offset = self.forced(result, number)
+            drive, offset = self.forced(law, number)
             miss = coefficients.copy()
             if len(drive) > 1:
                 pushed = tapered(np.vstack([drive, drive[-1:]]))[places]

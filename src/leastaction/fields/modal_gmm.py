@@ -139,9 +139,9 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     """
     check(library, "modal_moments")
     slow, all_modes = (DispersiveMoments.of(library, groups) for groups in (1, 2))
-    result = _select(slow, settings["max_terms"])
-    fit = _solve(slow, result.fit, dispersion=False)
-    free = _solve(all_modes, result.fit, dispersion=True) if fit.support else fit
+    end = _select(slow, settings["max_terms"])
+    fit = _solve(slow, end.fit, dispersion=False)
+    free = _solve(all_modes, end.fit, dispersion=True) if fit.support else fit
     dispersive = bool(fit.support) and free.rho_std < settings["dispersion_error"]
     if dispersive:
         fit = free
@@ -155,7 +155,7 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     fixed[library["candidate"].values == library.attrs["reference"]] = scale
     estimate = lagrangian_estimate(
         library,
-        replace(result, fit=fit, deterministic=deterministic),
+        replace(end, fit=fit, deterministic=deterministic),
         fixed,
         np.flatnonzero(library["used"].values),
     )

@@ -223,15 +223,15 @@ def motions(
         starts.append(start(system, settings["initial_state"], drawn))
         inputs.append(input_function(system, settings["input"], drawn))
 
-    def texts(times: np.ndarray) -> np.ndarray:
+    def inputs_at(times: np.ndarray) -> np.ndarray:
         return larger * np.array([of_time(times) for of_time in inputs])
 
     def rates(t: float, flat: np.ndarray) -> np.ndarray:
-        u = texts(np.array([t]))[:, 0]
+        u = inputs_at(np.array([t]))[:, 0]
         return system.rates(flat.reshape(trajectories, -1), u).ravel()
 
     step = time[1] - time[0]
-    half = texts(time[0] + step / 2 * np.arange(2 * time.size - 1))
+    half = inputs_at(time[0] + step / 2 * np.arange(2 * time.size - 1))
     path = dop853(rates, np.array(starts).ravel(), time)
     xi = path.reshape(time.size, trajectories, -1).transpose(1, 0, 2)
     flat = half[:, ::2].reshape(-1, len(system.inputs))

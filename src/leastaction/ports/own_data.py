@@ -185,7 +185,7 @@ class Ports(Kind):
         # Its entries have errors of their own, at least those of the most certain one.
         rows = [] if found.refusal else list(_terms(found))
         certain = min(
-            (std / abs(value) for *_, value, std, _ in rows if std), default=0
+            (std / abs(value) for *_, value, std, _ in rows if std > 0), default=0
         )
         law = certain * measured.std(axis=(0, 1))
         expected = [np.sqrt(noise**2 + law**2 + s**2) for _, s in runs]

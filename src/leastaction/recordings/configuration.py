@@ -511,17 +511,17 @@ def kind_of(written) -> "Kind | None":
 
 def _misplaced(example: Mapping, kind: "Kind | None") -> list[str]:
     """Sections of `import` that a kind does not read, or lacks."""
-    section_of = example["import"]
+    part = example["import"]
     reads = kind.sections if kind else {**dict.fromkeys(CHANNELS, False), **OF_MOTION}
     keys = kind.keys if kind else ()
     name = example["kind"]
     problems = [
         f"import.{section}: a recording of kind {name} has none; leave it out"
         for section in (*CHANNELS, *OF_KINDS, *OF_MOTION)
-        if section_of.get(section) and section not in (*reads, *keys)
+        if part.get(section) and section not in (*reads, *keys)
     ]
     for section in (section for section, needed in reads.items() if needed):
-        if not section_of[section]:
+        if not part[section]:
             typed = f", such as {kind.example if kind else '--coordinate theta:deg'}"
             problems.append(
                 f"import.{section}: expected one or more of a recording of kind "

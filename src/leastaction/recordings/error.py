@@ -1,6 +1,6 @@
 """What is wrong with a recording, in one message a lab can act on."""
 
-# Characters that are shown of what was problem.
+# Characters that are shown of a problem.
 LONGEST = 1000
 
 

@@ -74,7 +74,7 @@ def _undecided(inputs: Mapping, has_scale: bool, random: bool) -> list[str]:
         problems.append(
             f"import.inputs.{first}.gain: it is {gains[first]}, but there are "
             f"{len(inputs)} inputs, of which one gain can be found; write `gain: "
-            "shared` beside each if it is the same, or numbers"
+            "shared` for each if it is the same, or numbers"
         )
     chain = [
         f"import.inputs.{name}.{TIME_CONSTANT}"

@@ -129,7 +129,7 @@ def _missed(model: xr.Dataset) -> list[str]:
     if matters and ratio > LARGEST_FREE_RUN_RATIO:
         beyond = f", and whole runs err by {ratio:.2g} times the sensor noise"
         if np.isinf(ratio):
-            beyond = ", and without that force no whole run follows from it"
+            beyond = ", and no whole run follows the data without process noise"
         if is_tone:
             beyond += f": a tone of {frequency:.4g} Hz, which no column records"
         texts.append(f"the law misses {percent_text(missed)} of the force{beyond}")
@@ -179,7 +179,7 @@ def _names(model: xr.Dataset) -> list[str]:
 
 def remarks(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
     """What else the law says of the data."""
-    said = _inputs(model, stated_of_inputs(observations))
+    texts = _inputs(model, stated_of_inputs(observations))
     corrections = json.loads(str(model["corrections"].values[0]))
     if corrections:
         terms = [
@@ -187,13 +187,13 @@ def remarks(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
             for term, (value, error, _) in corrections.items()
         ]
         lasting = [term for term, (*_, lasts) in corrections.items() if lasts]
-        said.append(
+        texts.append(
             f"corrections beside the law: {listed(terms)} improve the fit beyond "
             "chance, by less than a fifth of what the law misses; they are not part of "
-            "the law. Predictions of the next sample have them, free runs "
-            f"{listed(lasting) if lasting else 'none'}, which whole runs confirm"
+            "the law. One-step-ahead predictions include them, free runs "
+            f"{listed(lasting) if lasting else 'none of them'}"
         )
-    return [*said, *_zero_offset(model), *_negative_damping(model)]
+    return [*texts, *_zero_offset(model), *_negative_damping(model)]
 
 
 def _inputs(model: xr.Dataset, stated: Mapping) -> list[str]:

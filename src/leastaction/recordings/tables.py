@@ -90,7 +90,7 @@ class Table:
             reject("two of a name", self.path, name=name)
 
     def check_columns(self, uses: Mapping[str, str]) -> None:
-        """RecordingError if a column is missing; values of `uses` are what it is for"""
+        """RecordingError if a column is missing; `uses` says what each is for."""
         for column, use in uses.items():
             if self.heading(column) not in self.columns:
                 where = f"{self.path}, column {column!r} ({use})"
@@ -405,7 +405,7 @@ def _samples(path: str, file, form: _Form, numbers: array.array) -> Iterator[str
             continue
         quoted = '"' in line
         if "#" in line and not quoted:
-            line = line.partition("#")[0] + "\n"
+            line = line.partition("#")[0].rstrip() + "\n"
         if line.isspace():
             continue
         if quoted:

@@ -264,8 +264,8 @@ def orthogonal_distance_regression(
             "noise of snapshots is taken out with Taylor features of all coordinates; "
             "leave out assemble.basis.kind and assemble.basis.cyclic"
         )
-    rule = about["time_step"], about["rule"]
-    line = Linearisation(basis, b, positions, positions, *rule)
+    step_and_rule = about["time_step"], about["rule"]
+    line = Linearisation(basis, b, positions, positions, *step_and_rule)
     moved = line.moved(basis, b)
     line = moved if moved.is_near() else line
     fit = learned(line, basis)

@@ -194,7 +194,7 @@ def measured(
         values = 2 * values - noisy.mean(axis=0)
         square += noisy.var(axis=0, ddof=1) * (1 + 1 / REMEASURED)
     std = np.sqrt(square)
-    return Measured(*values[:1], std[0], values[1], std[1], places, values[2:], std[2:])
+    return Measured(values[0], std[0], values[1], std[1], places, values[2:], std[2:])
 
 
 def grid_of(observations: xr.Dataset) -> tuple[float, float]:

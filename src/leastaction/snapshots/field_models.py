@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.estimate import NORMAL_QUANTILE
-from leastaction.core.model import rounded
+from leastaction.core.model import interval
 from leastaction.core.periodic_line import projection_on_waves
 from leastaction.snapshots.discrete_density import (
     ITERATIONS,
@@ -224,5 +224,4 @@ class LearnedField:
 
 
 def _interval(value: float, std: float) -> str:
-    width = NORMAL_QUANTILE * std if np.isfinite(std) else 0.0
-    return " ± ".join(filter(None, rounded(value, width)))
+    return interval(value, NORMAL_QUANTILE * std if np.isfinite(std) else 0.0)

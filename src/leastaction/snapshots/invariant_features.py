@@ -114,12 +114,10 @@ def derivative_along(basis: WeightSpace, symmetry: Symmetry) -> sparse.csr_array
     keys = powers @ places  # sorted, as multi-indices are
     lower = []
     for power, place in zip(powers.T, places, strict=True):
-        powers_left = np.flatnonzero(power)
-        below = np.searchsorted(keys, keys[powers_left] - place)
+        used = np.flatnonzero(power)
+        below = np.searchsorted(keys, keys[used] - place)
         shape = (basis.size, basis.size)
-        lower.append(
-            sparse.csr_array((np.sqrt(power[powers_left]), (below, powers_left)), shape)
-        )
+        lower.append(sparse.csr_array((np.sqrt(power[used]), (below, used)), shape))
     _, matrix = _in_inputs(basis, symmetry)
     along = sparse.csr_array((basis.size, basis.size))
     for i, one in enumerate(lower):

@@ -13,6 +13,7 @@ import scipy.linalg
 import xarray as xr
 
 from leastaction.core.method import step
+from leastaction.core.model import interval
 from leastaction.core.own_data import (
     NORMAL,
     Findings,
@@ -20,7 +21,6 @@ from leastaction.core.own_data import (
     Prediction,
     Samples,
     free_run,
-    interval,
     judged,
     missed,
     one_case,

@@ -50,7 +50,7 @@ def assemble(
     if "input" in observations:
         motion["input"] = channel(observations, derivatives, "input")
     clear = clear_of_switches(compiled, motion["q"], motion["qdot"], derivatives)
-    flat = {name: channel[clear] for name, channel in motion.items()}
+    flat = {name: series[clear] for name, series in motion.items()}
     q, qdot, qddot, *driven = flat.values()
     force = driven[0] if driven else None
     gram, inertia, moment = gram_matrices(

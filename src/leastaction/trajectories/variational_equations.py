@@ -401,7 +401,7 @@ class VariationalEquations:
 
         The input Q is given at the begin and the middle of every step, shape
         (2 · steps · row, dof); each motion takes it from its row `first` on. Samples
-        beyond the `length` of a motion are NaN, as is what escapes.
+        beyond the `length` of a motion are NaN; a motion that escapes overflows.
         """
         path = np.full((len(start), samples, start.shape[1]), np.nan)
         length = np.full(len(start), samples) if length is None else length
