@@ -72,7 +72,7 @@ def test_masses_in_the_unit_of_the_force(motion, lag):
     y, force = motion
     law = law_of(y, np.roll(force, 2), {"unit": "N", "lag": lag})
     assert_true(law)
-    assert "recorded input gives the scale" in str(law)
+    assert "recorded input sets the scale" in str(law)
     found, error = numbers(law, "lag")
     if lag == "unknown":
         assert abs(found + 2 * STEP) < 4 * error < STEP
@@ -88,7 +88,7 @@ def test_a_gain_that_is_unknown_leaves_the_scale_to_what_is_known(motion):
     )
     assert_true(law)
     assert tuple(law.terms.loc[0, ["value", "std"]]) == (MASS / 2, 0.0)
-    assert "What is known gives the scale" in str(law)
+    assert "scale of L follows from what is known" in str(law)
     gain, error = numbers(law, "gain")
     assert abs(gain - 3) < 4 * error < 1
     assert "the gain (SI units) of the input of x is" in str(law)

@@ -127,7 +127,7 @@ def test_free_swings_beside_a_driven_run_belong_to_its_law(noise):
     # The noise of the recorded force is a force that the law misses.
     assert found.reservations == [] if not noise else len(found.reservations) == 1
     assert not noise or "whole runs err by" in found.reservations[0]
-    assert "Without an input" in str(found)
+    assert "the held-out motion has no input" in str(found)
     for name, true in (("xdot**2", 1.0), ("x**2", -40.0)):
         off, width = abs(found.coefficient(name) - true), 0.03 * abs(true)
         error = found.standard_error(name)
@@ -182,7 +182,7 @@ def test_oscillators_that_nothing_connects_have_a_scale_each():
     assert terms["ydot**2"] == (2.0, 0)
     assert terms["x**2"][0] == pytest.approx(-4.5, rel=1e-3)
     assert terms["y**2"][0] == pytest.approx(-18, rel=1e-3)
-    assert "one for every group" in found.to_markdown()
+    assert "one for each group" in found.to_markdown()
 
 
 def slide(seed, ripple=1.0, step=2e-3, count=8000, stribeck=0.0):

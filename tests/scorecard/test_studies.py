@@ -161,7 +161,7 @@ def symmetry_panel(name, law, odds, gain):
     fit = ("replicate", "noise_mode", "noise_level")
     shape = (1, 1, len(odds))
     each = (*fit, "symmetry")
-    values = {"violation": 1e-3, "bound": 1e-2, "decided": 0.0}
+    values = {"violation": 1e-3, "bound": 1e-2, "decided": 1.0}
     model = {
         f"symmetry_{k}": (each, np.full((*shape, 1), v)) for k, v in values.items()
     }

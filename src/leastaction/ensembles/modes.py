@@ -23,11 +23,6 @@ from scipy.linalg import solve_continuous_lyapunov
 from leastaction.core.compiled import evaluator
 from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.model import IdentifiedModel
-from leastaction.ensembles.output_modes import (
-    STRUCTURAL,
-    interval_of_ratio,
-    phase_collinearity,
-)
 
 # Displacement, over the rms of the motion, that slopes are taken over.
 SMALL = 1e-4
@@ -42,6 +37,8 @@ POINTS = 4096
 FOLDS = 3
 # Part of a standard error over which modes are differentiated.
 DIFFERENCE = 1e-2
+# Kind of a mode that is one of a structure.
+STRUCTURAL = "mode"
 
 
 @dataclass(frozen=True)
@@ -316,6 +313,35 @@ def modes(model: xr.Dataset) -> xr.Dataset | None:
         },
         {"mode": np.arange(1, count + 1), "dof": motion.model.dataset["dof"].values},
     )
+
+
+def phase_collinearity(shape: np.ndarray) -> float:
+    """Modal phase collinearity: one of a real shape, times any complex number.
+
+    Source: Pappa, Elliott, Schenk, J. Guidance 16 (1993) 275, with the mean left in.
+
+    >>> round(phase_collinearity(np.array([1, -0.5, 2]) * (1 + 1j)), 12)
+    1.0
+    """
+    x, y = shape.real, shape.imag
+    both = (x @ x - y @ y) ** 2 + 4 * (x @ y) ** 2
+    return float(both / (x @ x + y @ y) ** 2)
+
+
+def interval_of_ratio(ratio: np.ndarray, std: np.ndarray):
+    """Ends of the 95 % intervals of damping ratios.
+
+    The variance of a ratio is proportional to it, ζ/ωT of a record of length T, so that
+    the error of its root does not depend on it.
+
+    >>> low, high = interval_of_ratio(np.array([0.01]), np.array([0.003]))
+    >>> print(low.round(4), high.round(4))
+    [0.005] [0.0167]
+    """
+    ratio = np.abs(ratio)
+    root = np.sqrt(ratio)
+    half = NORMAL_QUANTILE * std / 2 / np.maximum(root, np.finfo(float).tiny)
+    return np.maximum(root - half, 0.0) ** 2, (root + half) ** 2
 
 
 def _in_a_row(frequency, damping, shapes) -> np.ndarray:

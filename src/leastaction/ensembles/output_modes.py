@@ -24,6 +24,11 @@ from leastaction.ensembles.innovations_form import (
     modes_of,
     transforms,
 )
+from leastaction.ensembles.modes import (
+    STRUCTURAL,
+    interval_of_ratio,
+    phase_collinearity,
+)
 from leastaction.ensembles.stochastic_subspace import (
     LAGS_PER_PERIOD,
     StochasticRealisation,
@@ -58,7 +63,7 @@ EDGE = 1.25
 LEAKS = 4.0
 # Frequencies of the spectrum that is drawn.
 LINES = 600
-STRUCTURAL, TONE, BACKGROUND, UNCONFIRMED = "mode", "tone", "background", "unconfirmed"
+TONE, BACKGROUND, UNCONFIRMED = "tone", "background", "unconfirmed"
 
 
 class Series(NamedTuple):
@@ -236,19 +241,6 @@ def kurtosis(mode: Mode, series: Series, tones: Sequence[float] = ()) -> float:
     return float(fourth / count / (second / count) ** 2 - 3) if second else 0.0
 
 
-def phase_collinearity(shape: np.ndarray) -> float:
-    """Modal phase collinearity: one of a real shape, times any complex number.
-
-    Source: Pappa, Elliott, Schenk, J. Guidance 16 (1993) 275, with the mean left in.
-
-    >>> round(phase_collinearity(np.array([1, -0.5, 2]) * (1 + 1j)), 12)
-    1.0
-    """
-    x, y = shape.real, shape.imag
-    both = (x @ x - y @ y) ** 2 + 4 * (x @ y) ** 2
-    return float(both / (x @ x + y @ y) ** 2)
-
-
 def assurance(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Modal assurance criterion of shapes (mode, channel) and (other, channel).
 
@@ -274,22 +266,6 @@ def _spectrum(series: Series, rate: float) -> tuple[np.ndarray, np.ndarray]:
     density = np.mean([density for _, density in result], axis=0)
     values = np.linalg.eigvalsh(np.moveaxis(density, -1, 0)[inside])
     return f[inside], values[:, -1]
-
-
-def interval_of_ratio(ratio: np.ndarray, std: np.ndarray):
-    """Ends of the 95 % intervals of damping ratios.
-
-    The variance of a ratio is proportional to it, ζ/ωT of a record of length T, so that
-    the error of its root does not depend on it.
-
-    >>> low, high = interval_of_ratio(np.array([0.01]), np.array([0.003]))
-    >>> print(low.round(4), high.round(4))
-    [0.005] [0.0167]
-    """
-    ratio = np.abs(ratio)
-    root = np.sqrt(ratio)
-    half = NORMAL_QUANTILE * std / 2 / np.maximum(root, np.finfo(float).tiny)
-    return np.maximum(root - half, 0.0) ** 2, (root + half) ** 2
 
 
 def _dataset(modes, kinds, poles, spectrum, channels) -> xr.Dataset:

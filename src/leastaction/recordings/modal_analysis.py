@@ -16,16 +16,18 @@ import xarray as xr
 from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.model import rounded
 from leastaction.core.settings import ConfigError, complete
+from leastaction.ensembles.modes import (
+    STRUCTURAL,
+    interval_of_ratio,
+    phase_collinearity,
+)
 from leastaction.ensembles.output_modes import (
     BACKGROUND,
     LARGEST_DAMPING_RATIO,
-    STRUCTURAL,
     TONE,
     UNCONFIRMED,
     assurance,
-    interval_of_ratio,
     output_modes,
-    phase_collinearity,
 )
 from leastaction.ensembles.sensor_records import records_of
 from leastaction.recordings.columns import column, unit_of_heading

@@ -16,7 +16,7 @@ from leastaction.core.expressions import parse
 from leastaction.core.model import rounded
 from leastaction.ensembles.innovation_tests import SURE_SCORE
 from leastaction.ensembles.innovations_estimate import LEAST_P_VALUE
-from leastaction.ensembles.output_modes import STRUCTURAL
+from leastaction.ensembles.modes import STRUCTURAL
 from leastaction.ensembles.sensor_records import stated, stated_lags
 from leastaction.figures.readable import listed, percent_text
 from leastaction.recordings.candidates import is_even
