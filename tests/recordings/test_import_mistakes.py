@@ -101,7 +101,7 @@ too short | short | |
     periods; expected 3 periods at least, better ten in each of six trajectories. Record
     longer
 OVL in a cell | ^0,7.0000,.* => 0,7.0000,OVL | |
-    line 702, column 'theta': 'OVL' stands there; expected a number
+    line 702, column 'theta': the cell holds 'OVL'; expected a number
 empty cells of all | ^(.,.*,).*\d$ => \1 | |
     line 2, column 'theta': the cell is empty or not a number (4000
 constant column | ^(.,.*,).*\d$ => \g<1>1.5 | |
@@ -138,7 +138,7 @@ counts of what | | coordinates: {theta: count} |
 sensor of a free motion | |
     sensors: {thetadot: 't [rad/s]'}, coordinates: {theta: rad} | `excitation: random`
 column named twice | ^run,t => run,theta | |
-    column 'theta' stands there twice; expected different names
+    column 'theta' appears twice; expected different names
 no names | ^run.*\n => | | the first line holds numbers; expected names of the columns
 infinite | ^0,0.4100,.* => 0,0.4100,inf | |
     line 43, column 'theta': the cell is infinite (1 such
@@ -148,13 +148,13 @@ too few cells | ^1,1.9900.* => 1,1.9900 | | line 1001: it has 2 cells; expected 
 few cells at once | ^0,0.0000.* => 0,0.0000 | | line 2: it has 2 cells; expected 3
 commas later | commas later | | it has 4 cells; expected 3
 second heading | ^0,5.0000, => run,t,theta\n\g<0> | |
-    line 502, column 'theta': 'theta' stands there
+    line 502, column 'theta': the cell holds 'theta'
 quotation mark | ^0,7.0000,.* => 0,7.0000,"0.5 | |
     line 702: a quotation mark is not closed
 million cells | million cells | | line 1001: it has more than 65536 characters
 100,000 columns | 100,000 columns | | more than 65536 characters
 time twice | ^0,3.0000 => 0,2.9900 | |
-    line 302, time: the time 2.99 s stands there twice
+    line 302, time: the time 2.99 s appears twice
 samples are few | coarse | | samples per main period
 a few rows | (?s)^(.*?\n0,0.0800[^\n]*).* => \1 | |
     has 9 rows; expected 16 rows and several periods
@@ -220,7 +220,7 @@ no value | film | coordinates: {z: {expression: asin(x), unit: rad}} |
     has no value at {'x':
 no circle | film |
     coordinates: {z: {expression: 'atan2(x - x0, 3*(y - y0))', unknown: [x0, y0]}} |
-    rms; expected columns that keep to a circle
+    rms; expected columns that stay on a circle
 short arc | short arc |
     coordinates: {z: {expression: 'atan2(x - x0, y - y0)', unknown: [x0, y0]}} | Record
     larger swings

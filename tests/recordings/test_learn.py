@@ -414,14 +414,14 @@ def test_what_is_not_finite_is_said():
 
 TABLE = {"time": "t", "trajectory": "run", "coordinates": {"x": "m"}}
 WRONG_TABLES = {
-    "truth": (lambda f: f.assign(x=f.x > 0), {}, "'True' stands there"),
-    "complex": (lambda f: f.assign(x=f.x + 1j), {}, "stands there; expected a number"),
+    "truth": (lambda f: f.assign(x=f.x > 0), {}, "the cell holds 'True'"),
+    "complex": (lambda f: f.assign(x=f.x + 1j), {}, "expected a number"),
     "words": (
         lambda f: f.assign(x="a"),
         {},
-        "line 1, column 'x': 'a' stand",
+        "line 1, column 'x': the cell holds 'a'",
     ),
-    "twice": (lambda f: pd.concat([f, f[["x"]]], axis=1), {}, "'x' stands there twice"),
+    "twice": (lambda f: pd.concat([f, f[["x"]]], axis=1), {}, "'x' appears twice"),
     "unsorted": (lambda f: f[::-1], {}, "the table, line 2, time: time goes back"),
     "no row": (lambda f: f[:0], {}, "the table: there is no row"),
     "three": (lambda f: f[:3], {}, "the longest stretch without a gap has 3 rows"),

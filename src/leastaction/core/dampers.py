@@ -56,18 +56,23 @@ def dampers(library: Library) -> list[Damper]:
                 springs.setdefault(coordinates, set()).add(i)
     result = []
     for j, loss in enumerate(library.dissipation):
-        coordinates = frozenset(a for a in range(n) if loss.has(v[a]))
-        curved = sp.hessian(loss, v).free_symbols or loss.has(*q, sp.Abs)
-        if 0 < len(coordinates) < 3 and not curved:
+        if coordinates := damped(loss, q, v):
             beside = frozenset(springs.get(coordinates, ()))
             result.append(Damper(count + j, coordinates, beside))
     return result
 
 
+def damped(loss: sp.Expr, q: Sequence, v: Sequence) -> frozenset[int]:
+    """Coordinates of viscous damping, one or a pair; none of any other loss."""
+    coordinates = frozenset(a for a in range(len(v)) if loss.has(v[a]))
+    curved = sp.hessian(loss, v).free_symbols or loss.has(*q, sp.Abs)
+    return frozenset() if curved or len(coordinates) > 2 else coordinates
+
+
 def staying(known: Sequence[Damper], support: Sequence[int]) -> list[int]:
     """Columns of the dampers that a law with a support has for certain.
 
-    Those beside a spring of the law, and of a coordinate that then has none its own.
+    Those beside a spring of the law, and of a coordinate that then has no other one.
     """
     beside = [each for each in known if not each.springs.isdisjoint(support)]
     damped = {a for each in beside for a in each.coordinates}

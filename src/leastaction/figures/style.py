@@ -18,8 +18,8 @@ from leastaction.core.settings import Style
 MILLIMETRES_PER_INCH = 25.4
 POINTS_PER_INCH = 72.0
 SMALL = 0.85
-# Coordinates of a note: x, or y, in data and the other as a fraction of the axes.
-AT_X, AT_Y = ("data", "axes fraction"), ("axes fraction", "data")
+# Coordinates of a note: x in data and y as a fraction of the axes.
+AT_X = "data", "axes fraction"
 DASHED = (0, (4, 2.5))
 # What a mark with a bar shows, in legends.
 RANGE = " (median, 5–95 %)"

@@ -12,7 +12,7 @@ class RecordingError(ValueError):
     where
         File and line; or, alone, the whole message.
     problem, expected, remedy
-        What stands there, what should, and what to do.
+        What is wrong, what was expected, and what to do.
     """
 
     def __init__(

@@ -30,7 +30,7 @@ from leastaction.recordings.splitting import Trajectory
 MOST_ROWS, STRETCHES = 20_000, 8
 # rms deviation from a circle, of its radius, and error of its centre: refused beyond.
 LARGEST_DEVIATION, LARGEST_ERROR_OF_CENTRE = 0.05, 0.05
-# Two columns keep to a circle if they deviate from it by less than this share of the
+# Two columns stay on a circle if they deviate from it by less than this share of the
 # radius, and of the deviation from a line; to a line, by less than this share.
 SUSPECTED_DEVIATION, CIRCLE_OVER_LINE, LINE = 0.02, 0.1, 0.01
 # Rows that are enough to see that.
@@ -190,7 +190,7 @@ def _sentence(circle: Circle, constants: Sequence[str]) -> str:
     radius = " and ".join(f"{r:.5g}" for r in circle.radius)
     return (
         f"{', '.join(parts)}, in the unit of the columns: the centre of the circle of "
-        f"radius {radius} that they keep to within {share:.2g} % rms; intervals of the "
+        f"radius {radius} that they stay on within {share:.2g} % rms; intervals of the "
         "law hold for this centre"
     )
 
@@ -220,7 +220,7 @@ def _curve(pair: np.ndarray, x: str, y: str) -> tuple[str, str]:
     across, along = np.sqrt(np.linalg.eigvalsh(np.cov(pair)))
     if across < LINE * along:
         text = (
-            f"{x} and {y} keep to a straight line within {100 * across / along:.2g} %: "
+            f"{x} and {y} stay on a straight line within {100 * across / along:.2g} %: "
             "they may be one degree of freedom; then leave one of them out"
         )
         return text, ""
@@ -231,7 +231,7 @@ def _curve(pair: np.ndarray, x: str, y: str) -> tuple[str, str]:
     if deviation > min(SUSPECTED_DEVIATION * radius, CIRCLE_OVER_LINE * across):
         return "", ""
     text = (
-        f"{x} and {y} keep to a circle around ({circle.values[0]:.4g}, "
+        f"{x} and {y} stay on a circle around ({circle.values[0]:.4g}, "
         f"{circle.values[1]:.4g}) of radius {radius:.4g} within "
         f"{100 * deviation / radius:.2g} %: a constraint, one degree of freedom"
     )

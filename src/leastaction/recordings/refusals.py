@@ -13,8 +13,7 @@ TABLES = """
 missing: there is no such file; expected a table of samples. Paths are relative to the
     YAML file that names them
 folder: it is a folder; expected a file. List its files under `files`
-device: it is no file but a device or a pipe; expected a file. List its files under
-    `files`
+device: it is a device or a pipe; expected a file. List the files under `files`
 empty: the file is empty; expected a table of samples. Export it again
 no rows: there is no row below the names of the columns; expected a table of samples.
     Export it again
@@ -23,9 +22,9 @@ changed: it changed while it was read; expected a table that is complete. Run ag
 setting: {key}: {value!r}; expected {expected}. Correct it, or leave it out
 not text: the file is not text; expected CSV, a whitespace table or NetCDF. Export it as
     CSV: in a spreadsheet File, Save as, CSV; or set `format: netcdf`
-unreadable: it is not read ({error}); expected {expected}. {remedy}
-two of a name: the column {name!r} stands there twice; expected different names. Rename
-    one of them
+unreadable: it cannot be read ({error}); expected {expected}. {remedy}
+two of a name: the column {name!r} appears twice; expected different names. Rename one
+    of them
 no names: the first line holds numbers; expected names of the columns. Add a line of
     names, or list them under `columns`
 no column: {unknown}; expected a column of the table. Correct {use}
@@ -36,10 +35,10 @@ nul: it holds a NUL character; expected text. Export it again
 quote: a quotation mark is not closed; expected pairs of them. Repair it
 cells: it has {count} cells; expected {width}, as many as names. Repair it; with decimal
     commas the separator must be another one
-no number: {cell!r} stands there; expected a number{comma}. Repair the cell; remarks
+no number: the cell holds {cell!r}; expected a number{comma}. Repair the cell; remarks
     begin with #
 empty cell: the cell is {what} ({count} such cells); expected a number in every row.
-    Delete those rows (a gap splits the trajectory), or interpolate them knowingly
+    Delete those rows (a gap splits the trajectory), or interpolate them
 size: its largest number is {size:.3g} in SI units; expected numbers between 1e-50 and
     1e+50, whose sixth powers a computer can hold. Check the unit, or write the column
     in another one
@@ -49,17 +48,17 @@ rows: it has over {most} rows; expected 1 to {most}, which fit into memory. Thin
     table, such as to every second row, or cut it into recordings
 trajectories: it has {count} trajectories; expected {most} at most. Check
     `import.trajectory` and the clock, or cut the table into recordings
-place twice: a time and position stand there twice; expected one value for each. Name
-    the column that tells motions apart (`import.trajectory`)
+place twice: a time and position appear twice; expected one value for each. Name the
+    column that tells motions apart (`import.trajectory`)
 place empty: {count} times have no value at some position; expected a value for every
     time and position. Leave such positions or times out
 uneven places: {count} positions with steps of {least:.4g} to {largest:.4g} m; expected
-    three or more evenly spaced positions. Interpolate u to even positions knowingly, or
-    leave some out
+    three or more evenly spaced positions. Interpolate u to even positions, or leave
+    some out
 """
 CLOCKS = """
-time twice: the time {now:g} s stands there twice; expected time that increases. Delete
-    the repeated row, or export the time with more digits
+time twice: the time {now:g} s appears twice; expected time that increases. Delete the
+    repeated row, or export the time with more digits
 time back: time goes back from {before:g} s to {now:g} s; expected time that increases.
     Sort the rows by time, or name the column that tells trajectories apart
     (`import.trajectory`)
@@ -79,8 +78,7 @@ gap of input: its cells are empty from {begin:g} s to {end:g} s; expected an inp
     least as often as every few of its samples. Cut that part out, or write zeros where
     the input is off
 no common row: no row has a number in every column of the motion; expected coordinates
-    that are recorded at the same times. Interpolate one of them knowingly, or leave it
-    out
+    that are recorded at the same times. Interpolate one of them, or leave it out
 jumps: the motion jumps between samples and stays there, at row {rows} of this
     trajectory: several runs?; expected one motion in a trajectory. Name the column that
     tells runs apart (`import.trajectory`), or cut the table there
@@ -92,11 +90,11 @@ held out: validate.held_out names {what}; expected some of {labels}, not all. Co
 no value: {name} has no value at {row} (in {count} rows); expected a number in every
     row. Check the expression, or delete those rows
 no circle: distances from the best {names} differ by {percent:.3g} % rms; expected
-    columns that keep to a circle within {most:g} %. If the distance changes, measure
+    columns that stay on a circle within {most:g} %. If the distance changes, measure
     {names} and write the numbers into the expression
-short arc: {names} cannot be told: the error is {percent:.3g} % of the radius; expected
-    {most:g} % at most. Record larger swings, or measure {names} and write the numbers
-    into the expression
+short arc: {names} cannot be determined: the error is {percent:.3g} % of the radius;
+    expected {most:g} % at most. Record larger swings, or measure {names} and write the
+    numbers into the expression
 constraint: {curve}; expected coordinates that are free. {remedy}
 """
 ENTRIES = """
@@ -112,8 +110,8 @@ expression of a kind: expressions are for motions; write its values into a colum
 no unit: 'unit' is missing; write something like rad, deg, mm or px
 unit: {unit!r} is not a unit; write something like rad, deg, count, m, mm, deg/s, N, N m
     or 1; of a column with another name both, `force [N]`
-counts: the unit is {unit!r}, which says nothing without the counts of a turn; write
-    `per_turn: 4096`, or whatever the encoder has
+counts: the unit is {unit!r}, which needs the counts per turn; write `per_turn: 4096`,
+    or whatever the encoder has
 per turn: per_turn is given, but the unit is {unit!r}; write `unit: count`
 no coordinate: there is no coordinate {name!r}; these are {known}
 rates of some: {missing} is missing; give the column of every coordinate, or none

@@ -8,6 +8,7 @@ import sympy as sp
 import xarray as xr
 from scipy.stats import norm
 
+from leastaction.core.dampers import damped
 from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.estimate import interval_factor as student
 from leastaction.core.euler_lagrange import symbols, velocity_names
@@ -156,14 +157,12 @@ def _missed(model: xr.Dataset) -> list[str]:
 
 def _viscous(model: xr.Dataset) -> list[str]:
     """Dampers, which stay in a law, so that an interval of one may hold zero."""
-    velocities = set(symbols(velocity_names(_names(model))))
-    names = (*_names(model), *velocity_names(_names(model)))
-    losses = {str(t): parse(str(t), names) for t in model["dissipation_term"].values}
-    return [
-        f"{text} of D"
-        for text, loss in losses.items()
-        if loss.is_Pow and loss.exp == 2 and loss.free_symbols <= velocities
-    ]
+    names, rates = _names(model), velocity_names(_names(model))
+    texts = [str(term) for term in model["dissipation_term"].values]
+    losses = [parse(text, (*names, *rates)) for text in texts]
+    state = symbols(names), symbols(rates)
+    pairs = zip(texts, losses, strict=True)
+    return [f"{text} of D" for text, loss in pairs if damped(loss, *state)]
 
 
 def _most_certain(model: xr.Dataset) -> float:
