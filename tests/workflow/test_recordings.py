@@ -52,12 +52,7 @@ def test_a_broken_cell_stops_with_one_message_and_no_result(copied, lab):
     table[300][2] = "overload"
     write(lab, table)
     text = run(copied, lab, "--cores", "1")
-<<<<<<< HEAD
     assert "line 302, column 'theta': the cell holds 'overload'" in text
-    assert "(100%) done" in text, text
-=======
-    assert "line 302, column 'theta': 'overload' stands there" in text
->>>>>>> main
     assert "Traceback" not in text
     assert not (copied.folder / "results/recordings/arm/observations.nc").exists()
 
