@@ -1,6 +1,7 @@
 """Trapped particles simulated exactly: coverage, forms of the spectrum, pooling."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,10 @@ from scipy.signal import lfilter
 
 import leastaction as la
 from leastaction import __main__ as program
+from leastaction.core.settings import ConfigError
 from leastaction.ensembles.kalman_filter import discretised
+from leastaction.recordings.configuration import recording_from_config
+from leastaction.recordings.law import _calibration
 from leastaction.recordings.thermal_calibration import calibration_of
 
 RATE, CORNER, METRES, TEMPERATURE = 40_000.0, 2000.0, 5e-7, 293.0
@@ -159,6 +163,34 @@ def test_a_law_whose_bath_has_a_temperature_is_calibrated():
     numbers = ["value", "low", "high"]
     pd.testing.assert_frame_equal(table[numbers], known.table[numbers], rtol=1e-9)
     assert calibration_of(observations.assign_attrs(particle="{}")) is None
+
+
+def test_a_law_without_a_calibration_says_why():
+    class Short:
+        @property
+        def calibration(self):
+            raise la.RecordingError("no run has 1200 frequencies in the band")
+
+    assert _calibration(Short())[1] == (
+        "There is none: no run has 1200 frequencies in the band"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"temperature": "293"}, "import: temperature: '293' is no quantity"),
+        ({"excitation": "none"}, "import.temperature: it is read with `excitation"),
+    ],
+)
+def test_a_wrong_bath_is_refused_before_any_job(changes, message, tmp_path):
+    (tmp_path / "bead.csv").write_text("z\n")
+    part = {"files": "bead.csv", "time": {"rate": 2e5}, "coordinates": {"z": "m"}}
+    recording = {"excitation": "random", "import": part | {"temperature": "293 K"}}
+    for key, value in changes.items():
+        (recording if key == "excitation" else recording["import"])[key] = value
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        recording_from_config("bead", recording, tmp_path)
 
 
 def test_what_a_recording_says_of_its_bath_reaches_the_law(tmp_path):

@@ -54,6 +54,21 @@ def test_normal_equations_are_those_of_chi_square():
         np.testing.assert_allclose(h[:, j, j], (slope**2).sum((1, 2)), rtol=1e-4)
 
 
+@pytest.mark.parametrize("duration", [0.28, 0.5, 0.6])
+def test_no_flow_begins_at_the_last_row_where_its_input_ends(duration, monkeypatch):
+    data, begins = positions(), []
+    flow = type(data.equations).flow
+
+    def watched(self, start, c, active, dt, steps, force, first):
+        begins.append(first.max())
+        return flow(self, start, c, active, dt, steps, force, first)
+
+    segments = start_states(data, split(data, duration), TRUTH)
+    monkeypatch.setattr(type(data.equations), "flow", watched)
+    normal_equations(data, segments, TRUTH)
+    assert max(begins) < len(data.q) - 1
+
+
 def test_a_lost_segment_has_no_finite_misfit():
     data = positions()
     segments = split(data, 0.5)

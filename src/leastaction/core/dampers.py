@@ -56,13 +56,13 @@ def dampers(library: Library) -> list[Damper]:
                 springs.setdefault(coordinates, set()).add(i)
     result = []
     for j, loss in enumerate(library.dissipation):
-        if coordinates := damped(loss, q, v):
+        if coordinates := damped_coordinates(loss, q, v):
             beside = frozenset(springs.get(coordinates, ()))
             result.append(Damper(count + j, coordinates, beside))
     return result
 
 
-def damped(loss: sp.Expr, q: Sequence, v: Sequence) -> frozenset[int]:
+def damped_coordinates(loss: sp.Expr, q: Sequence, v: Sequence) -> frozenset[int]:
     """Coordinates of viscous damping, one or a pair; none of any other loss."""
     coordinates = frozenset(a for a in range(len(v)) if loss.has(v[a]))
     curved = sp.hessian(loss, v).free_symbols or loss.has(*q, sp.Abs)

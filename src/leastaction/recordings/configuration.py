@@ -470,6 +470,9 @@ def recording_from_config(
         channels = columns_of(example["import"], kind)
     except ValueError as error:
         problems.append(str(error))
+    of_particle = {n: v for n, v in example["import"].items() if n in KNOWN_OF_PARTICLE}
+    if of_particle:
+        problems += _particle_problems(of_particle, example["excitation"])
     if example["import"]["sensors"] and example["excitation"] != "random":
         problems.append(
             "import.sensors: excitation is none; sensors that measure something else "
@@ -492,6 +495,20 @@ def recording_from_config(
     if problems:
         raise ConfigError(where, problems)
     return example
+
+
+def _particle_problems(stated: Mapping, excitation: str) -> list[str]:
+    """What is wrong with what is known of a trapped particle."""
+    from leastaction.recordings.thermal_calibration import known_of_particle
+
+    if excitation != "random":
+        first = next(iter(stated))
+        return [f"import.{first}: it is read with `excitation: random` alone"]
+    try:
+        known_of_particle(stated)
+    except ValueError as error:
+        return [f"import: {error}"]
+    return []
 
 
 def kind_of(written) -> "Kind | None":

@@ -19,6 +19,7 @@ from leastaction.figures.readable import listed, percent_text
 from leastaction.recordings.columns import CONTRADICTION
 from leastaction.recordings.conserved import conserved
 from leastaction.recordings.contracts import shown_units
+from leastaction.recordings.error import RecordingError
 from leastaction.recordings.excitation import UNRECORDED
 from leastaction.recordings.inputs import OPPOSED
 from leastaction.recordings.modal_analysis import (
@@ -411,9 +412,9 @@ class Law(LawPage, IdentifiedModel):
         chosen = (rows.term == term) & ((rows.of == of) | (of is None))
         if chosen.sum() != 1 or not rows["std"][chosen].item() > 0:
             free = rows[rows["std"] > 0]
-            listed = ", ".join(f"{r.term} of {r.of}" for r in free.itertuples())
+            known = ", ".join(f"{r.term} of {r.of}" for r in free.itertuples())
             raise ValueError(
-                f"{term} is no coefficient with an interval; expected one of {listed}"
+                f"{term} is no coefficient with an interval; expected one of {known}"
             )
         compiled = CompiledLaw(self.observations, self.model)
         place, data = int(np.flatnonzero(chosen)[0]), self.dataset
@@ -539,7 +540,7 @@ class Law(LawPage, IdentifiedModel):
             return []
         about = "What the sensors show without a law:"
         table_of_modes = "\n".join(modes_table(self.sensed_modes))
-        return ["## Modes", about, table_of_modes, *_calibration(self.calibration)]
+        return ["## Modes", about, table_of_modes, *_calibration(self)]
 
     def _predicted(self) -> list[str]:
         return [] if self.rollout is None else _validation(self.rollout)
@@ -574,7 +575,7 @@ class Law(LawPage, IdentifiedModel):
                 f"{scale} The search for terms ended "
                 f"because {self.dataset['search_stop'].item()}.",
                 *_modes(self.modes, self.sensed_modes),
-                *_calibration(self.calibration),
+                *_calibration(self),
             ]
         return [
             *lines,
@@ -666,8 +667,12 @@ def table(rows: list[dict[str, str]]) -> str:
     return "\n".join([lines[0], "|" + "---|" * len(cells[0]), *lines[1:]])
 
 
-def _calibration(calibration: "Calibration | None") -> list[str]:
-    """Section of a trapped particle: numbers in SI units."""
+def _calibration(law: Law) -> list[str]:
+    """Section of a trapped particle: numbers in SI units, or why there are none."""
+    try:
+        calibration = law.calibration
+    except RecordingError as error:
+        return ["## Calibration", f"There is none: {error}"]
     if calibration is None:
         return []
     return ["## Calibration", calibration.to_markdown().rstrip()]
@@ -676,7 +681,9 @@ def _calibration(calibration: "Calibration | None") -> list[str]:
 def _modes(result: xr.Dataset | None, seen: xr.Dataset | None) -> list[str]:
     """Table of the modes of a law, and its MAC to those of the sensors alone."""
     if result is None:
-        return ["The law has no stable equilibrium near the mean, hence no modes."]
+        return [
+            "The law has no stable equilibrium near the mean position, hence no modes."
+        ]
     if not result.sizes["mode"]:
         return [
             "## Modes",
@@ -686,7 +693,7 @@ def _modes(result: xr.Dataset | None, seen: xr.Dataset | None) -> list[str]:
         ]
     lines = [
         "## Modes",
-        "Small free vibrations about the equilibrium, without dry friction:",
+        "Small free vibrations about the equilibrium; dry friction is neglected:",
         "\n".join(modes_table(result.drop_dims("channel").rename(dof="channel"))),
     ]
     if seen is not None and seen.sizes["mode"]:

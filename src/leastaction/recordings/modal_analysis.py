@@ -167,7 +167,7 @@ class Modes:
         lines += modes_table(self.dataset)
         if self.known is not None:
             criteria = self.mac(self.known)
-            lines += ["", "MAC to the shapes given, by mode:", ""]
+            lines += ["", "MAC with the known shapes, by mode:", ""]
             lines += [
                 f"- {mode}: {', '.join(f'{x:.3f}' for x in row)}"
                 for mode, row in enumerate(criteria, 1)

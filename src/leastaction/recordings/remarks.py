@@ -8,7 +8,7 @@ import sympy as sp
 import xarray as xr
 from scipy.stats import norm
 
-from leastaction.core.dampers import damped
+from leastaction.core.dampers import damped_coordinates
 from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.estimate import interval_factor as student
 from leastaction.core.euler_lagrange import symbols, velocity_names
@@ -162,7 +162,7 @@ def _viscous(model: xr.Dataset) -> list[str]:
     losses = [parse(text, (*names, *rates)) for text in texts]
     state = symbols(names), symbols(rates)
     pairs = zip(texts, losses, strict=True)
-    return [f"{text} of D" for text, loss in pairs if damped(loss, *state)]
+    return [f"{text} of D" for text, loss in pairs if damped_coordinates(loss, *state)]
 
 
 def _most_certain(model: xr.Dataset) -> float:

@@ -336,7 +336,7 @@ def calibrate(
         "viscosity": viscosity,
         "density": density,
     }
-    known = _known({n: x for n, x in given.items() if x is not None})
+    known = known_of_particle({n: x for n, x in given.items() if x is not None})
     series, dt, columns = series_of(data, time, sensor, trajectory, reading)
     if len(columns) != 1:
         raise RecordingError(
@@ -362,7 +362,9 @@ def calibration_of(observations: xr.Dataset) -> Calibration | None:
             "expected one of the position of the particle"
         )
     unit = str(observations["coordinate_unit"].values[0])
-    return _calibrated([record.y for record in records], dt, _known(stated), (unit,))
+    return _calibrated(
+        [record.y for record in records], dt, known_of_particle(stated), (unit,)
+    )
 
 
 def _calibrated(series, dt: float, known: Mapping, about, band=None) -> Calibration:
@@ -376,10 +378,10 @@ def _calibrated(series, dt: float, known: Mapping, about, band=None) -> Calibrat
     return Calibration(_fitted(runs, dt), known, *about)
 
 
-def _known(given: Mapping) -> dict[str, float]:
+def known_of_particle(stated: Mapping) -> dict[str, float]:
     """What is known, in SI units, with drag or mass that follow from a radius."""
     found = {}
-    for name, value in given.items():
+    for name, value in stated.items():
         if isinstance(value, str):
             try:
                 number, _, unit = value.strip().partition(" ")
@@ -387,7 +389,7 @@ def _known(given: Mapping) -> dict[str, float]:
                 value = quantity.to(KNOWN_OF_PARTICLE[name]).magnitude
             except Exception:
                 raise RecordingError(
-                    f"{name}: {value!r} is none; write something like "
+                    f"{name}: {value!r} is no quantity; write something like "
                     f"'1 {KNOWN_OF_PARTICLE[name]}'"
                 ) from None
         if not value > 0:

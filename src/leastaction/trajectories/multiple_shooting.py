@@ -100,7 +100,9 @@ def normal_equations(
     count, samples, states = path.shape
     force = None if positions.force is None else positions.force(positions.steps)
     active = np.asarray(active, dtype=int)
-    how = active, positions.dt, positions.steps, force, rows[:, :-1].ravel()
+    # The flow from the last row, which is behind every end, has no force of its own.
+    begins = np.minimum(rows[:, :-1], len(positions.q) - 2).ravel()
+    how = active, positions.dt, positions.steps, force, begins
     with np.errstate(all="ignore"):
         flow = positions.equations.flow(path[:, :-1].reshape(-1, states), c, *how)[1]
         flow = flow.reshape(count, samples - 1, states, -1)
