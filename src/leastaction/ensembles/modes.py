@@ -290,6 +290,7 @@ def modes(model: xr.Dataset) -> xr.Dataset | None:
     largest = np.abs(sensed).argmax(axis=1)[:, None]
     sensed = sensed / np.take_along_axis(sensed, largest, axis=1)
     of_shape = std[2 * count :].reshape(2, *shapes.shape)
+    of_shape[:, np.abs(shapes - 1) < np.finfo(float).eps] = 0.0  # the largest entry
     half = NORMAL_QUANTILE * std[:count]
     of_mode, of_dof, of_channel = ("mode",), ("mode", "dof"), ("mode", "channel")
     return xr.Dataset(
