@@ -66,7 +66,8 @@ class MeasuredMotion:
         """
         n = self.dof
         force = None if self.force is None else self.force(self.steps)
-        rows = np.arange(len(self.y))
+        # The force ends with the last row, of which no flow is wanted.
+        rows = np.minimum(np.arange(len(self.y)), len(self.y) - 2)
         how = self.dt, self.steps, force, rows
         with np.errstate(all="ignore"):
             end, by_all, mobility = self.equations.flow(path, c, active, *how)

@@ -355,9 +355,10 @@ class Law(LawPage, IdentifiedModel):
         """Parameters of a machine: masses, friction, base parameters, frequencies.
 
         See :mod:`leastaction.recordings.physical_parameters`. Columns `quantity`,
-        `value`, `std`, `percent` (the relative standard error), `low` and `high` of the
-        95 % interval, `unit`, and `grouped`, other terms that the motion does not tell
-        from it. Empty of a randomly excited motion, which has :attr:`modes`.
+        `value`, `std`, `low` and `high` of the 95 % interval, `percent` (the relative
+        standard error), `unit`, and `grouped`, other terms that the motion does not
+        distinguish from it. Empty of a randomly excited motion, which has
+        :attr:`modes`.
         """
         import pandas as pd
 
