@@ -284,7 +284,7 @@ MISTAKES = {
             },
             "library": {"reference": "xdot**2/2"},
         },
-        "write `gain: shared` beside each if it is the same, or numbers",
+        "write `gain: shared` for each if it is the same, or numbers",
     ),
     "held out": ({"held_out": [9]}, "names the trajectory 9; expected some of 0"),
     "excitation": ({"excitation": "randm"}, "'randm' is not one of 'none' or 'random'"),

@@ -289,7 +289,7 @@ def test_the_second_order_is_half_the_curvature_of_the_acceleration():
     state, a = symbols(["x", "xdot"]), force / mass
     P = sp.Matrix(2, 2, lambda s, t: symbol(f"covariance_{max(s, t)}_{min(s, t)}"))
     expected = mass * (P * sp.hessian(a, state)).trace() / 2
-    found = {symbol(kalman_filter.RESULT.format(0)): a} | {
+    found = {symbol(kalman_filter.ACCELERATION.format(0)): a} | {
         symbol(kalman_filter.SLOPE.format(0, i)): a.diff(s) for i, s in enumerate(state)
     }
     names = sorted(expected.free_symbols, key=str)

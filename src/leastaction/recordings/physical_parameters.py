@@ -64,10 +64,10 @@ def physical_parameters(
 
     >>> import numpy as np, leastaction as la
     >>> time = np.arange(0, 30, 0.02)
-    >>> motions = [a * np.cos(3 * time) for a in (0.1, 0.2, 0.3, 0.4)]
-    >>> law = la.learn({"x": motions}, time=time, progress=False)
-    >>> law.physical.quantity.tolist()
-    ['stiffness over inertia', 'natural frequency']
+    >>> x = [[0.1], [0.2], [0.3], [0.4]] * np.exp(-0.05 * time) * np.cos(3 * time)
+    >>> x += 1e-4 * np.random.default_rng(1).standard_normal(x.shape)
+    >>> la.learn({"x": x}, time=time, progress=False).physical.quantity.tolist()[:3]
+    ['stiffness over inertia', 'viscous damping over inertia', 'natural frequency']
     """
     about = _Equilibrium(law, observations, unit_of)
     quantities = {one.name: one for one in about.quantities(about.coefficients)}
