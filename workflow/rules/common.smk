@@ -2,10 +2,14 @@
 
 import gc
 import hashlib
+import logging
 import re
 import shutil
+import time
 from functools import cache
 from importlib.util import find_spec
+
+from snakemake_interface_logger_plugins.common import LogEvent
 
 if not find_spec("leastaction"):
     raise WorkflowError(
@@ -141,6 +145,24 @@ def planned(wildcards):
 def stored_motions(wildcards):
     """Files with the motions of an example that are not integrated."""
     return list(example_of(wildcards)["simulate"].get("motions", {}).values())
+
+
+class Expected(logging.Handler):
+    """Says how long a run will take when a tenth of its jobs is done."""
+
+    begun = time.monotonic()
+
+    def emit(self, record):
+        if getattr(record, "event", None) != LogEvent.PROGRESS:
+            return
+        if 10 * record.done >= record.total:
+            logger.removeHandler(self)
+            spent = time.monotonic() - self.begun
+            left = spent * (record.total - record.done) / record.done
+            logger.info(
+                f"{spent / 60:.1f} minutes for {record.done} of {record.total} jobs; "
+                f"if the others are like these, about {left / 60:.1f} more"
+            )
 
 
 def check_disk():
