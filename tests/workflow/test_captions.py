@@ -19,11 +19,11 @@ def test_captions_of_an_example(path):
     written = yaml.safe_load(path.read_text())
     written.pop("variants", None)
     example = accepted(written, path.stem)
-    shown = {path.stem: panel(example, FOR_FIGURES)}
+    shown = panel(example, FOR_FIGURES)
     template = jinja2.Template(CAPTION.read_text(), undefined=jinja2.StrictUndefined)
     for figure in example_figures(example):
         job = SimpleNamespace(
-            params=SimpleNamespace(settings={"panels": shown}),
+            params=SimpleNamespace(settings={"shown": shown}),
             wildcards=SimpleNamespace(example=path.stem, figure=figure),
         )
         heading, _, text = template.render(snakemake=job).partition("):\n")
