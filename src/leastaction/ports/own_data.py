@@ -197,17 +197,17 @@ class Ports(Kind):
             [NORMAL * one for one in expected],
             [f"motion {i + 1}" for i in range(len(runs))],
         )
-        told = missed(names, units, made, noise, expected, 0)
-        return replace(made, numbers=told)
+        misses = missed(names, units, made, noise, expected, 0)
+        return replace(made, numbers=misses)
 
     def findings(self, model, observations, rollout) -> Findings:
         """Entries of J, R, B and H; nothing of a form that does not fit."""
-        found, told = StructureModel(model), json.loads(rollout.attrs["numbers"])
+        found, misses = StructureModel(model), json.loads(rollout.attrs["numbers"])
         known = found.gauge_dimension
         open_directions = [n for n, x in known.items() if np.isfinite(x) and x > 0]
         is_open = bool(found.refusal) and any(np.isfinite(x) for x in known.values())
         terms = [] if found.refusal else list(_terms(found))
-        refusals, reservations = ([], [found.refusal]) if is_open else judged(told)
+        refusals, reservations = ([], [found.refusal]) if is_open else judged(misses)
         return Findings(
             terms=terms,
             refusals=[found.refusal] if found.refusal and not is_open else refusals,
@@ -219,7 +219,7 @@ class Ports(Kind):
                 "open"
                 for name in open_directions
             ],
-            predicted=predicted(told),
+            predicted=predicted(misses),
         )
 
 

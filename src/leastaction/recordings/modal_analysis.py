@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.estimate import NORMAL_QUANTILE
-from leastaction.core.model import rounded
+from leastaction.core.model import interval, rounded
 from leastaction.core.settings import ConfigError, complete
 from leastaction.ensembles.modes import (
     STRUCTURAL,
@@ -363,7 +363,7 @@ def modes_table(data: xr.Dataset) -> list[str]:
     for mode in (data.isel(mode=i) for i in range(data.sizes["mode"])):
         value = float(mode["frequency"])
         half = NORMAL_QUANTILE * float(mode["frequency_std"])
-        frequency = " ± ".join(filter(None, rounded(value, half)))
+        frequency = interval(value, half)
         kind = str(mode["kind"].item())
         if kind != STRUCTURAL:
             rest.append(
@@ -398,7 +398,7 @@ def _shape_text(mode: xr.Dataset) -> str:
     parts = (mode[f"shape_{name}"].values for name in ("real", "imaginary"))
     errors = (mode[f"shape_{name}_std"].values for name in ("real", "imaginary"))
     for x, y, of_x, of_y in zip(*parts, *errors, strict=True):
-        text = " ± ".join(filter(None, rounded(x, NORMAL_QUANTILE * of_x)))
+        text = interval(x, NORMAL_QUANTILE * of_x)
         if abs(y) > NORMAL_QUANTILE * of_y > 0:
             number, half = rounded(abs(y), NORMAL_QUANTILE * of_y)
             text += f" {'−' if y < 0 else '+'} ({number} ± {half})i"
