@@ -252,14 +252,15 @@ def kurtosis(mode: Mode, series: Series, tones: Sequence[float] = ()) -> float:
 def assurance(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Modal assurance criterion of shapes (mode, channel) and (other, channel).
 
-    |φᴴ ψ|² / (φᴴφ ψᴴψ) (Allemang and Brown, Proc. IMAC 1 (1982) 110).
+    |φᴴ ψ|² / (φᴴφ ψᴴψ) (Allemang and Brown, Proc. IMAC 1 (1982) 110); zero where a
+    shape is zero.
 
     >>> assurance(np.array([[1, 1], [1, -1]]), np.array([[2, 2]])).tolist()
     [[1.0], [0.0]]
     """
     cross = np.abs(one.conj() @ other.T) ** 2
-    sizes = [(np.abs(shapes) ** 2).sum(axis=1) for shapes in (one, other)]
-    return cross / np.outer(*sizes)
+    sizes = np.outer(*((np.abs(x) ** 2).sum(axis=1) for x in (one, other)))
+    return np.divide(cross, sizes, out=np.zeros_like(cross), where=sizes > 0)
 
 
 def _spectrum(series: Series, rate: float) -> tuple[np.ndarray, np.ndarray]:
