@@ -1,9 +1,11 @@
 """A project to which something happens, and how to catch a job at work."""
 
 import contextlib
+import signal
 import subprocess
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -106,7 +108,11 @@ class Disturbed(Project):
         """A Snakemake on its way to the target."""
         with open(self.folder / "caught.txt", "w") as told:
             process = self.start(
-                *(self.target, "--cores", "1"), stdout=told, stderr=subprocess.STDOUT
+                *(self.target, "--cores", "1"),
+                stdout=told,
+                stderr=subprocess.STDOUT,
+                # A shell in the background has its children ignore it.
+                preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
             )
             try:
                 yield process
