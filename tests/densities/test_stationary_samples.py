@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from density_support import oscillator, simulation
-from scipy.stats import norm
 
 from leastaction.core.contracts import check
 from leastaction.core.multi_index import multi_indices
@@ -124,19 +123,3 @@ def test_a_histogram_is_refused_where_it_ends():
     wrong = {"low": [-4, 4], "high": [4, 4], "bins": 50}
     with pytest.raises(ValueError, match=r"low\[1\] = 4 is not below high 4"):
         stationary_samples.check(oscillator(), simulation(histogram=wrong))
-
-
-def test_exact_probabilities_are_those_of_the_gaussian():
-    """In place of counts; of a law that is not linear there are none."""
-    cells = {"low": [-2, -1], "high": [3, 4], "bins": 9}
-    settings = simulation(histogram=cells)
-    exact = stationary_samples.histogram(
-        oscillator(), settings | {"exact": True}, **KEY, units={"x": "m"}
-    )
-    edges = [np.linspace(*ends, 10) for ends in ((-2, 3), (-1, 4))]
-    np.testing.assert_allclose(exact["q_bin"], (edges[0][1:] + edges[0][:-1]) / 2)
-    expected = np.outer(*(np.diff(norm.cdf(edge)) for edge in edges))
-    np.testing.assert_allclose(exact["count"][0, 0], expected, rtol=1e-9)
-    assert (exact["samples"] == 1).all()
-    with pytest.raises(ValueError, match="known of a linear system with additive"):
-        stationary_samples.check(oscillator(a2=0.5), settings | {"exact": True})
