@@ -16,7 +16,7 @@ from leastaction.core.settings import ConfigError
 from leastaction.ensembles.kalman_filter import discretised
 from leastaction.recordings.configuration import recording_from_config
 from leastaction.recordings.law import _calibration
-from leastaction.recordings.thermal_calibration import calibration_of
+from leastaction.recordings.thermal_calibration import Form, calibration_of
 
 RATE, CORNER, METRES, TEMPERATURE = 40_000.0, 2000.0, 5e-7, 293.0
 DRAG = 6 * np.pi * 1e-3 * 0.5e-6
@@ -34,12 +34,9 @@ def bead(seed, sensor="aliased", corner=CORNER, samples=60_000):
     if finer > 1:
         transform = np.fft.rfft(x)
         f = np.fft.rfftfreq(len(x), 1 / RATE / finer)
-        if "diode" in sensor:
+        if sensor == "diode":
             transform *= np.sqrt(1 - SLOW_PART + SLOW_PART / (1 + (f / DIODE) ** 2))
-        if "aliased" in sensor:
-            x = np.fft.irfft(transform, len(x))[::finer]
-        else:
-            x = np.fft.irfft(transform[: samples // 2 + 1] / finer, samples)
+        x = np.fft.irfft(transform[: samples // 2 + 1] / finer, samples)
     size = np.sqrt(Boltzmann * TEMPERATURE / (2 * np.pi * DRAG * corner)) / METRES
     return size * (x + 0.01 * rng.standard_normal(samples))
 
@@ -64,10 +61,21 @@ def test_intervals_of_a_bead_in_water_hold_the_truth(sensor):
     assert np.mean(inside) > 0.85
 
 
-@pytest.mark.parametrize("sensor", ["diode", "aliased diode"])
-def test_a_slow_diode_is_part_of_the_form(sensor):
-    found = la.calibrate({"v": bead(1, sensor)}, time=1 / RATE, **KNOWN)
-    assert found.fitted.form.sensor == sensor and found.backing > 1e-3
+def test_what_a_diode_lets_through_is_folded():
+    """The sum over 4000 folds of the spectrum behind the diode."""
+    names = "corner", "D", "floor", "diode", "part"
+    theta = np.log([CORNER, 1.0, 1e-12, DIODE, 1.5])
+    form = Form(True, "aliased diode", names)
+    f, folds = np.linspace(100, 0.49 * RATE, 30), np.arange(-4000, 4001)[:, None]
+    behind = form._replace(sensor="diode")
+    each = behind.density(theta, np.abs(f + folds * RATE).ravel(), 1 / RATE)
+    whole = each.reshape(len(folds), -1).sum(axis=0)
+    assert form.density(theta, f, 1 / RATE) == pytest.approx(whole, rel=1e-3)
+
+
+def test_a_slow_diode_is_part_of_the_form():
+    found = la.calibrate({"v": bead(1, "diode")}, time=1 / RATE, **KNOWN)
+    assert found.fitted.form.sensor == "diode" and found.backing > 1e-3
     low, high = found.table.low, found.table.high
     assert low["corner frequency"] < CORNER < high["corner frequency"]
     assert low["corner of the diode"] < DIODE < high["corner of the diode"]

@@ -35,8 +35,6 @@ UNDAMPED = 1e-7
 POINTS = 4096
 # Frequencies that sampling folds into the band, on each side of it.
 FOLDS = 3
-# Motion of sensors in a mode, over that in another mode, that is none.
-ROUNDING = 1e-10
 # Part of a standard error over which modes are differentiated.
 DIFFERENCE = 1e-2
 # Kind of a mode that is one of a structure.
@@ -291,7 +289,8 @@ def modes(model: xr.Dataset) -> xr.Dataset | None:
     sensed = sensed + s**2 * (shapes @ acceleration.T)
     largest = np.take_along_axis(sensed, np.abs(sensed).argmax(axis=1)[:, None], axis=1)
     # Of a mode with nodes at all sensors round-off is left.
-    unseen = np.abs(largest) <= ROUNDING * np.abs(sensed).max(initial=0.0)
+    round_off = np.sqrt(np.finfo(float).eps) * np.abs(sensed).max(initial=0.0)
+    unseen = np.abs(largest) <= round_off
     sensed = np.where(unseen, 0.0, sensed / np.where(unseen, 1.0, largest))
     of_shape = std[2 * count :].reshape(2, *shapes.shape)
     of_shape[:, np.abs(shapes - 1) < np.finfo(float).eps] = 0.0  # the largest entry

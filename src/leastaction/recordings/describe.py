@@ -183,11 +183,11 @@ class Description:
             if is_file and self.kind == "snapshots" and len(moving) == 1:
                 names = [self.source, "--time", clock[0].name]
                 names += ["--sensor", f"{moving[0].name}:V"]
-                known = (
-                    "--temperature '293 K' --radius '0.5 um' --viscosity '1e-3 Pa*s'"
+                lines += ["", "or, of a trapped particle, with what is known of it:"]
+                lines.append(
+                    f"leastaction calibrate {shlex.join(names)} --temperature '293 K' "
+                    "--radius '0.5 um' --viscosity '1.0e-3 Pa*s'"
                 )
-                lines += ["", "or, of a trapped particle:"]
-                lines.append(f"leastaction calibrate {shlex.join(names)} {known}")
         if not is_file:
             return "\n".join([*lines, ""])
         text = yaml.safe_dump(self.settings, sort_keys=False)

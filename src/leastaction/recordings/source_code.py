@@ -64,15 +64,15 @@ def language_of(path: str | Path, language: str | None = None) -> str:
 
 def left_out(model: xr.Dataset) -> list[str]:
     """What a law has beside its equations, in words; none of it is exported."""
-    found = []
+    parts = []
     if np.any(model.get("noise_covariance", 0)):
-        found.append("the random force")
+        parts.append("the random force")
     corrections = json.loads(str(np.ravel(model.get("corrections", "{}"))[0]))
     if corrections:
-        found.append(f"the corrections {', '.join(corrections)}")
+        parts.append(f"the corrections {', '.join(corrections)}")
     if np.any(model.get("input_lag", 0)):
-        found.append("the delay between inputs and forces")
-    return found
+        parts.append("the delay between inputs and forces")
+    return parts
 
 
 def source_code(system: System, language: str, missing: Sequence[str] = ()) -> str:
