@@ -64,7 +64,7 @@ def test_intervals_of_a_bead_in_water_hold_the_truth(sensor):
 def test_what_a_diode_lets_through_is_folded():
     """The sum over 4000 folds of the spectrum behind the diode."""
     names = "corner", "D", "floor", "diode", "part"
-    theta = np.log([CORNER, 1.0, 1e-12, DIODE, 1.5])
+    theta = np.log([CORNER, 1.0, 1e-24, DIODE, 1.5])
     form = Form(True, "aliased diode", names)
     f, folds = np.linspace(100, 0.49 * RATE, 30), np.arange(-4000, 4001)[:, None]
     behind = form._replace(sensor="diode")

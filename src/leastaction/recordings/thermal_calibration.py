@@ -518,12 +518,12 @@ def _start(form: Form, f, power, dt: float) -> np.ndarray:
     for part in (0.003, 0.01, 0.03, 0.1, 0.3):
         corner = part * f[-1]
         if form.overdamped:
-            own = [corner, np.pi**2 * corner**2 * y[: max(3, len(y) // 100)].mean()]
+            guess = [corner, np.pi**2 * corner**2 * y[: max(3, len(y) // 100)].mean()]
         else:
-            own = [max(peak, corner / 10), 2 * np.pi * corner, total]
-        own += [floor] * ("floor" in form.names)
-        own += [f[-1] / 3, 1.0] * form.has_diode
-        starts.append(np.log(own))
+            guess = [max(peak, corner / 10), 2 * np.pi * corner, total]
+        guess += [floor] * ("floor" in form.names)
+        guess += [f[-1] / 3, 1.0] * form.has_diode
+        starts.append(np.log(guess))
 
     def misfit(theta):
         with np.errstate(all="ignore"):
