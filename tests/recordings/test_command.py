@@ -13,12 +13,8 @@ from recorded import rows, write
 
 import leastaction as la
 from leastaction import __main__ as program
-from leastaction.recordings.command_line import (
-    OPTIONS,
-    columns_of_options,
-    in_shell_words,
-    learn_command,
-)
+from leastaction.recordings.command_line import columns_of_options, learn_command
+from leastaction.recordings.interfaces import OPTIONS, in_shell_words
 
 HEADER = "run,t,theta"
 ANGLE = ["--time", "t", "--trajectory", "run", "--coordinate", "theta:rad"]

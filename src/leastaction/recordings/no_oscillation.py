@@ -12,8 +12,8 @@ PARTS, LARGEST_PATH = 16, 1.1
 # The autocorrelation of x'' + 2ζω x' + ω² x = white noise falls to −exp(−πζ/√(1 − ζ²))
 # half a period later, which is this for ζ = 1/2: a spectrum almost without a peak.
 LEAST_OF_RELAXATION = -np.exp(-np.pi / np.sqrt(3))
-# Mean squares of steps over τ grow as τ by diffusion, as τ² by inertia; by less than the
-# power 3/2 there is no inertia.
+# Mean squares of steps over τ grow as τ by diffusion, as τ² by inertia; by a power less
+# than 3/2 there is no inertia.
 LEAST_INERTIAL = 2**1.5
 
 
@@ -84,6 +84,7 @@ def refuse_one_way(where: str, trajectories: Sequence[np.ndarray]) -> None:
 def refuse_relaxation(where: str, trajectories: Sequence[np.ndarray]) -> None:
     """RecordingError if the motion fluctuates without an oscillation."""
     if relaxes(trajectories):
+        refuse_one_way(where, trajectories)
         raise RecordingError(
             where,
             "it fluctuates without oscillating, as an overdamped particle does, whose "
