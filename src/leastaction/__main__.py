@@ -253,12 +253,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     from leastaction.recordings.error import RecordingError
-    from leastaction.recordings.interfaces import in_shell_words
+    from leastaction.recordings.interfaces import SHELL, in_words
 
     try:
         options.run(options)
     except RecordingError as error:
-        print(f"leastaction: {in_shell_words(error.written)}", file=sys.stderr)
+        print(f"leastaction: {in_words(SHELL, error.written)}", file=sys.stderr)
         return 1
     return 0
 

@@ -20,7 +20,7 @@ from leastaction.__main__ import main
 from leastaction.core.settings import ConfigError
 from leastaction.recordings.configuration import read_recordings, recording_from_config
 from leastaction.recordings.error import RecordingError
-from leastaction.recordings.interfaces import in_python_words, in_shell_words
+from leastaction.recordings.interfaces import PYTHON, SHELL, in_words
 
 HEADER = "run,t,theta"
 GOOD = rows()
@@ -279,8 +279,8 @@ def test_a_mistake_is_refused_in_one_sentence(when, tmp_path):
     message = str(refusal.value)
     assert words in message, message
     assert "Traceback" not in message and "\n\n" not in message
-    for translated in (in_shell_words, in_python_words):
-        shown = translated(message.rpartition("cannot be used:\n")[2])
+    for table in (SHELL, PYTHON):
+        shown = in_words(table, message.rpartition("cannot be used:\n")[2])
         assert not [word for word in FOREIGN if word in shown], shown
 
 
@@ -305,7 +305,7 @@ def test_a_mistake_that_is_understood(when, tmp_path):
     assert np.nanmax(off) < 1e-3 and np.nanmedian(off) < 1e-6
 
 
-SHELL = {
+OPTIONS = {
     "--coordinate theta:rad": "--time NAME[:UNIT], or --rate HZ",
     "none.csv --time t --coordinate theta:rad": "there is no file",
     "--time t --coordinate theta": "write NAME:UNIT, such as theta:deg",
@@ -322,7 +322,7 @@ SHELL = {
 }
 
 
-@pytest.mark.parametrize("options", SHELL)
+@pytest.mark.parametrize("options", OPTIONS)
 def test_a_mistake_in_the_shell_ends_before_a_law_is_sought(
     options, tmp_path, monkeypatch, capsys
 ):
@@ -334,7 +334,7 @@ def test_a_mistake_in_the_shell_ends_before_a_law_is_sought(
     words = words if words[0].endswith(".csv") else ["rig.csv", *words]
     assert main(["learn", *words]) == 1
     shown = capsys.readouterr().err
-    assert SHELL[options] in shown
+    assert OPTIONS[options] in shown
     assert not [word for word in FOREIGN if word in shown]
     assert not (tmp_path / "law").exists()
 

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from leastaction.core.expressions import names_in
 from leastaction.core.families import unknown
-from leastaction.recordings.configuration import Input
 from leastaction.recordings.error import RecordingError
-from leastaction.recordings.interfaces import OPTIONS
+from leastaction.recordings.interfaces import KEYS, OPTIONS
 
 # Function of a term, and its section of `library`.
 FUNCTIONS = {
@@ -21,8 +20,6 @@ FUNCTIONS = {
     "S^2": "volatility",
     "H": "hamiltonian",
 }
-# Keys of a column behind its unit.
-KEYS = [key for key in Input.model_fields if key not in ("column", "unit")]
 
 
 def columns_of_options(

@@ -4,11 +4,12 @@ They are written for a YAML; the shell has options for its keys, Python argument
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 
 import yaml
 
+from leastaction.recordings.configuration import Import, Input
 from leastaction.recordings.error import RecordingError
 
 # Options of the shell, and the sections of `import` that they fill.
@@ -23,87 +24,82 @@ OPTIONS = {
     "position": "position",
 }
 _OPTION_OF = {section: f"--{option}" for option, section in OPTIONS.items()}
-# What messages write for a YAML, and its words in a shell.
-SHELL = {
+# Keys of a column behind its unit, and those that are options, or arguments.
+KEYS = [key for key in Input.model_fields if key not in ("column", "unit")]
+ARGUMENTS = {*Import.model_fields, "accept", "excitation", "kind", "library"}
+FILES = {
     r"; paths are relative to the YAML file, which is in \S+": "",
     r"[Pp]aths are relative to the YAML file[\w ]*": "Check its name and the folder",
-    r",? or set `format: \w+`": "",
     r"import\.files: ": "",
+}
+ENTRY = r"`([a-z_]+): ([^`]+)`"
+# What messages write for a YAML, and its words in a shell.
+SHELL = FILES | {
+    r",? or set `format: \w+`": "",
     r"`?validate\.held_out`?": "--held-out",
     r"import\.(\w+)\.([^\s:.`]+)(\.\w+)?": lambda m: _place(m[1], m[2]),
     r"import\.(\w+)(\.\w+)?": lambda m: _place(m[1]),
-    r"`(?:time: )?\{rate: ([\w.]+)\}`|`time: \{rate: ([\w.]+)\}`": (
-        lambda m: f"`--rate {m[1] or m[2]}`"
-    ),
-    r"`time: (\w+)`": r"`--time \1`",
-    r"`accept: \[(\w+)\]`": r"`--accept \1`",
-    r"`excitation: (\w+)`": r"`--excitation \1`",
-    r"`kind: (\w+)`": r"`--kind \1`",
     r"library\.known": "--known",
-    r"`reverse: true`": "`,reverse` behind its unit",
-    r"`gain: (\w+)`": r"`,gain=\1` behind its unit",
-    r"`unit: ([^`]+)`": r"the unit `\1`",
-    r"`per_turn: (\d+)`": r"`,per_turn=\1` behind its unit",
-    r"`skip_lines(?:: (\d+))?`": lambda m: f"`--skip-lines {m[1] or 'N'}`",
-    r"`columns`": "`--columns`",
-    r"`library: \{reference: ([^}]+)\}`": r'`--reference "\1"`',
     r"`?library\.reference`?": "`--reference`",
     r"`column: \.\.\.`": "`NAME:COLUMN:UNIT`",
-    r"`(coordinates|velocities|accelerations|sensors|inputs|states|outputs)`": (
-        lambda m: f"`{_OPTION_OF[m[1]]}`"
-    ),
-    r'`coordinates: \{(\w+): \{expression: "([^"]+)", unknown: \[(\w+), (\w+)\]\}\}`': (
-        r'`--coordinate "\1=\2" --unknown \3 --unknown \4`'
-    ),
+    ENTRY: lambda m: _option(m[1], m[2]),
+    r"`(skip_lines|columns|coordinates|velocities|accelerations|sensors|inputs|states"
+    r"|outputs)`": lambda m: f"`{_place(m[1])}`",
 }
-# The same in Python; entries such as `unit: deg` follow from the YAML itself.
-PYTHON = {
-    r"; paths are relative to the YAML file, which is in \S+": "",
-    r"[Pp]aths are relative to the YAML file[\w ]*": "Check its name and the folder",
-    r",? or set `format: (\w+)`": r", or set `format='\1'`",
-    r"import\.files: ": "",
+# The same in Python.
+PYTHON = FILES | {
     r"(?:import|validate|estimators\.recommended)\.(\w+)": r"\1",
     r"`leastaction (calibrate|modes)`": r"`leastaction.\1`",
-    r"`([a-z_]+): ([^`]+)`": lambda m: f"`{_argument(m[1], m[2])}`",
+    ENTRY: lambda m: f"`{_argument(m[1], yaml.safe_load(m[2]))}`",
 }
-# Keys of an entry of a column, not arguments.
-OF_A_COLUMN = ("unit", "per_turn", "reverse", "gain", "lag", "offset", "column")
 
 
-def in_shell_words(message: str) -> str:
-    """A message about a YAML in the words of the command.
+def in_words(table: Mapping, message: str) -> str:
+    """A message about a YAML in the words of the shell or of Python.
 
-    >>> in_shell_words("import.time: write `time: {rate: 100}` or `accept: [turns]`")
+    >>> message = "import.time: write `time: {rate: 100}` or `accept: [turns]`"
+    >>> in_words(SHELL, message)
     '--time: write `--rate 100` or `--accept turns`'
+    >>> in_words(PYTHON, message)
+    "time: write `time={'rate': 100}` or `accept=['turns']`"
     """
-    for pattern, words in SHELL.items():
+    for pattern, words in table.items():
         message = re.sub(pattern, words, message)
     return message
 
 
 def _place(section: str, name: str = "") -> str:
-    option = _OPTION_OF.get(section)
-    return f"{option} {name}".strip() if option else f"--{section}"
+    option = f"--{section.replace('_', '-')}"
+    return f"{_OPTION_OF.get(section, option)} {name}".strip()
 
 
-def in_python_words(message: str) -> str:
-    """A message about a YAML in the words of :func:`leastaction.learn`.
+def _option(key: str, text: str) -> str:
+    """An entry of a YAML as an option, or as what stands behind a unit.
 
-    >>> in_python_words("import.time: write `time: {rate: 100}` or `unit: deg`")
-    "time: write `time={'rate': 100}` or `'unit': 'deg'`"
+    >>> _option("gain", "unknown"), _option("reverse", "true")
+    ('`,gain=unknown` behind its unit', '`,reverse` behind its unit')
+    >>> _option("coordinates", "{q: {expression: asin(x - x0), unknown: [x0]}}")
+    '`--coordinate "q=asin(x - x0)" --unknown x0`'
     """
-    for pattern, words in PYTHON.items():
-        message = re.sub(pattern, words, message)
-    return message
+    value = yaml.safe_load(text)
+    if key == "unit":
+        return f"the unit `{text}`"
+    if key in KEYS:
+        return f"`,{key}{'' if value is True else f'={text}'}` behind its unit"
+    if key not in ARGUMENTS:
+        return f"`{key}: {text}`"
+    if not isinstance(value, dict):
+        return f"`{_place(key)} {text.strip('[]')}`"
+    ((name, entry),) = value.items()
+    if key != "coordinates":
+        return f"`--{name} {entry}`" if key == "time" else f'`--{name} "{entry}"`'
+    unknown = "".join(f" --unknown {one}" for one in entry["unknown"])
+    return f'`--coordinate "{name}={entry["expression"]}"{unknown}`'
 
 
-def _argument(key: str, text: str) -> str:
+def _argument(key: str, value: object) -> str:
     """An entry of a YAML as an argument, or as an item of a dictionary."""
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
-        value = text
-    return f"{key!r}: {value!r}" if key in OF_A_COLUMN else f"{key}={value!r}"
+    return f"{key}={value!r}" if key in ARGUMENTS else f"{key!r}: {value!r}"
 
 
 def speaks_python(function: Callable) -> Callable:
@@ -114,7 +110,7 @@ def speaks_python(function: Callable) -> Callable:
         try:
             return function(*arguments, **named)
         except RecordingError as error:
-            error.args = (in_python_words(error.written),)
+            error.args = (in_words(PYTHON, error.written),)
             raise
 
     return call

@@ -91,5 +91,6 @@ def refuse_relaxation(where: str, trajectories: Sequence[np.ndarray]) -> None:
             "inertia is not seen",
             "an oscillation",
             "`leastaction calibrate` gives corner frequency, stiffness and drag of "
-            "such a motion; of another, sample faster, or write `accept: [sampling]`",
+            "such a motion. Sample faster if it oscillates between the samples, or "
+            "write `accept: [sampling]`",
         )
