@@ -93,6 +93,7 @@ def test_a_candidate_that_is_none(model):
         ("xdot**2 - cos(thta)", {}, "unknown symbol 'thta'"),
         ("thetadot**2 + cos(thta)", {}, "'thta'; did you mean 'theta'"),
         ("xdot**2/2", {"inputs": ("y",)}, "unknown coordinate 'y'"),
+        ("xdot**2/2", {"inputs": 5}, "inputs are '5'; expected names in a list"),
         ("k*xdot**2/2", {"parameters": {"k": "x" * 10**5}}, "'x{59}; expected a num"),
         ("k*xdot**2/2", {"parameters": [1]}, "expected values by name"),
         ("xdot**2/2", {"dissipation": "ydot**2"}, "each coordinate .x, y. needs"),
