@@ -8,6 +8,7 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 import sympy as sp
 import xarray as xr
 
@@ -152,7 +153,10 @@ def sparse_relation(
         problem = (left, active.tobytes())
         if problem not in solved:
             sides = scaled[:, active], -scaled[:, left]
-            solved[problem] = np.linalg.lstsq(*sides, rcond=None)[0]
+            # Thousands of small problems: by QR with pivots, a third of an SVD's time.
+            how = {"lapack_driver": "gelsy", "check_finite": False}
+            cut = np.finfo(float).eps * len(scaled)
+            solved[problem] = scipy.linalg.lstsq(*sides, cut, **how)[0]
         found = solved[problem]
         large = np.abs(found) >= threshold
         if large.all():
