@@ -4,10 +4,10 @@
 #   make quick       the same with one example of each kind: about three minutes
 #   make beyond      our own studies
 #   make test        the tests
-#   make attack      fuzzed configurations, damaged files, hostile tables and models: all
-#                    20,000; `make test` tries 300; SEED=1 for others
-#   make mutants     one line of the package changed at a time, its own tests run: 200 of
-#                    them take hours; COUNT=20 SEED=1 for fewer and others
+#   make attack      fuzzed configurations, damaged files, hostile tables and models, jobs
+#                    killed in every stage: all 20,000; `make test` tries 300; SEED=1 for others
+#   make mutants     one line of the package changed at a time, the tests that execute it
+#                    run: 40 take half an hour; COUNT=20 SEED=1 for fewer and others
 #   make cluster     as root: the tests on a SLURM of one node, which it installs
 #   make report      report.html of what was reproduced; after make quick, with
 #                    CONFIG=config/quick.yaml
@@ -35,7 +35,7 @@ PEERS := sde_ensemble sparse_regression sindy_pi xl_sindy port_hamiltonian cost
 CLUSTER := tests/slurm
 ATTACK := tests/faults/test_hostile.py tests/faults/test_attack.py tests/faults/test_killed.py
 SEED := 0
-COUNT := 200
+COUNT := 40
 COSTS := workflow stochastic_lagrangian shadow_integration fokker_planck
 SNAKEMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake
 
