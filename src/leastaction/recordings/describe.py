@@ -1,7 +1,6 @@
 """What the columns of a table look like, and the YAML to start from."""
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -185,16 +184,11 @@ class Description:
         lines.append(typed(recording))
         if self.kind and "kind" not in recording:
             why = KINDS[self.kind]
-            lines += ["", f"or, since {why}:", typed(self._of_kind(recording))]
-            clock, moving = self.of_role("time"), self.of_role("coordinate")
-            if is_file and self.kind == "snapshots" and len(moving) == 1:
-                names = [self.source, "--time", clock[0].name]
-                names += ["--sensor", f"{moving[0].name}:V"]
-                lines += ["", "or, of a trapped particle, with what is known of it:"]
-                lines.append(
-                    f"leastaction calibrate {shlex.join(names)} --temperature '293 K' "
-                    "--radius '0.5 um' --viscosity '1.0e-3 Pa*s'"
-                )
+            lines += ["", f"or, since {why}:"]
+            if self.kind == PARTICLE:
+                lines.append(calibrate_text(recording["import"], is_file))
+            else:
+                lines.append(typed(self._of_kind(recording)))
         if not is_file:
             return "\n".join([*lines, ""])
         text = yaml.safe_dump(self.settings, sort_keys=False)
