@@ -17,9 +17,11 @@ from leastaction.likelihood.augmented_kalman_filter import (
 # Process noise over that of a start without a law; noise and force can each explain a
 # miss, and the likelihood has a maximum near each.
 STARTS = (1.0, 1e-1, 1e-2, 1e-3, 1e-5)
-# Lower bound of the process noise over that of the start: it then explains 1e-14 of
-# the variance of a miss.
-LEAST_PROCESS_NOISE = 1e-7
+# Lower bounds of both noises, the standard deviation of a number of 16 bits: of the
+# sensor over the range where its step is not known, and of the mean force of a main
+# period over that of the motion. A simulated motion has no noise, and the error of its
+# integrator, of 1e-8 to 2e-5 of the range at tolerances of 1e-8 to 1e-6, is no law.
+RESOLUTION = 2.0**-16 / 12**0.5
 # Eigenvalues of an information with unit diagonal that count as none: the roundoff of
 # 1e5 rows.
 SINGULAR = 1e-11
