@@ -23,7 +23,6 @@ from leastaction.likelihood.measured_motion import (
     smoothness_model,
 )
 from leastaction.likelihood.noise_levels import (
-    RESOLUTION,
     STARTS,
     NoiseLevels,
     profiled,
