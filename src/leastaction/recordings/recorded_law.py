@@ -84,8 +84,8 @@ def estimate(
     every[:, law.fit.active] = noise.deviations
     absent = nearest_absent(law.quadratic, law.solution)
     lagged = memory(law.fit, problem.period)
-    past = np.zeros_like(law.c)
-    past[law.fit.active] = lagged.deviation
+    past = np.zeros((len(lagged.deviations), len(law.c)))
+    past[:, law.fit.active] = lagged.deviations
     model_errors = found.of_width, found.dynamics.deviations, found.horizons.deviation
     every = np.vstack([every, absent, past, *model_errors])
     factors, gain, gain_std = problem.to_reference(law.c), 1.0, 0.0
