@@ -20,12 +20,12 @@ TOGETHER = {
     "tests/slurm/test_faults.py": "slurm",
     "tests/slurm/test_papers.py": "slurm",
     "tests/workflow/test_adding_to_report.py": "finished",
-    "tests/workflow/test_blocks.py": "blocks",
     "tests/workflow/test_determinism.py": "finished",
     "tests/workflow/test_outputs.py": "finished",
     "tests/workflow/test_planning.py": "finished",
     "tests/workflow/test_recordings.py": "recordings",
     "tests/workflow/test_report.py": "finished",
+    "tests/workflow/test_same_bytes.py": "same bytes",
     "tests/workflow/test_refusals.py": "untouched",
 }
 

@@ -2,8 +2,7 @@
 
     python chain.py EXAMPLE.yaml ESTIMATOR FOLDER
 
-makes the files of one estimator in a folder up to its model. In blocks of replicates
-the last one is made first, and each stage is a job of its own.
+makes the files of one estimator in a folder up to its model.
 """
 
 import sys
@@ -32,32 +31,21 @@ def make(
     example: dict,
     estimator: str,
     folder: Path,
-    blocks: int | None = None,
+    apart: bool = False,
     validated: bool = True,
 ) -> None:
-    """Make the files of one estimator, in one job or each in blocks."""
+    """Make the files of one estimator, in one job or each stage in its own."""
     example = accepted(example, "it") | {"key": "tests/it", "seed": 1}
-    total, count = example["simulate"]["replicates"], blocks or 1
     settings = {stage: given(example, estimator) for stage, given in SETTINGS.items()}
-    done_apart = [[file] for file in FILES] if blocks else [FILES]
-
-    def path(name: str, block: int) -> Path:
-        return folder / (f"{name}.{block}.nc" if blocks else f"{name}.nc")
-
-    for i in reversed(range(count)):
-        block = {"block": [total * i // count, total * (i + 1) // count]}
-        observations, before = path("observations", i), None
-        script("simulate")(settings["simulate"] | block, observations)
-        for files in done_apart:
-            made = {file: path(file, i) for file in files}
-            script("estimate")(observations, settings, made, before)
-            before = made[files[-1]]
-        if validated:
-            script("validate")(before, settings["validate"], path("rollout", i))
-    if blocks:
-        for name in ("observations", *FILES, "rollout"):
-            pieces = [path(name, i) for i in range(count)]
-            script("gather")(pieces, folder / f"{name}.nc")
+    paths = {f: folder / f"{f}.nc" for f in ("observations", *FILES, "rollout")}
+    script("simulate")(settings["simulate"], paths["observations"])
+    before = None
+    for files in [[file] for file in FILES] if apart else [FILES]:
+        made = {file: paths[file] for file in files}
+        script("estimate")(paths["observations"], settings, made, before)
+        before = paths[files[-1]]
+    if validated:
+        script("validate")(before, settings["validate"], paths["rollout"])
 
 
 if __name__ == "__main__":

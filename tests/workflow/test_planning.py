@@ -152,13 +152,3 @@ def test_one_more_example_touches_no_other(restored):
         new.unlink()
     assert "Simulating softer" in plan
     assert not any("harmonic" in message for message in plan)
-
-
-def test_blocks_are_gathered_where_something_reads_the_whole(finished):
-    jobs = finished.plan("--config", "chunks=2")
-    assert {job for job in jobs if job.startswith("Gathering")} == {
-        f"Gathering {estimator}/{file} of {example}"
-        for example in EXAMPLES
-        for estimator in ("published", "recommended")
-        for file in ("model", "rollout")
-    } | {f"Gathering published_threshold_400/model of {e}" for e in EXAMPLES}

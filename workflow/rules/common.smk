@@ -103,7 +103,7 @@ try:
     else:
         given = {k: v for k, v in config.items() if k in Workflow.model_fields}
         config.update(complete(given, Workflow, "the configuration"))
-        config.update(examples={}, papers={}, studies={}, chunks=1)
+        config.update(examples={}, papers={}, studies={})
     RECORDINGS = read_recordings(config, recording_folders(), STAND_INS)
     EXAMPLES, LEFT_OUT = {}, {}
     if REPLICAS:
@@ -345,7 +345,7 @@ def settings_of(stage):
         estimator = wildcards.get("estimator")
         used = SETTINGS[stage](example_of(wildcards), estimator)
         own = {"results": results(*names, estimator, MADE_BY[stage])}
-        return used | block_of(stage, wildcards) | own
+        return used | own
 
     return params
 
@@ -390,25 +390,7 @@ def system_modules(examples):
     return sorted(name.partition(":")[0] for name in references)
 
 
-def replicates_of(stage, example):
-    """Number of replicates in the file that a stage makes of an example."""
-    simulated = example["simulate"]["replicates"]
-    rolled = example["validate"].get("replicates", simulated)
-    return min(simulated, rolled) if stage == "validate" else simulated
-
-
-def blocks_of(stage, example):
-    """Jobs that a stage is split into for an example."""
-    return min(config["chunks"], replicates_of(stage, example))
-
-
-def reads_block(stage, example):
-    """Whether a block of a stage reads the same block of the stage before it."""
-    replicates = [replicates_of(name, example) for name in ("simulate", stage)]
-    return stage != "simulate" and replicates[0] == replicates[1]
-
-
-def made(file, part=""):
+def made(file):
     """A file that the estimator of the wildcards reads, from the estimator that makes it.
 
     A swept setting of a later stage does not make it again.
@@ -419,7 +401,7 @@ def made(file, part=""):
         recipes = example_of(wildcards)["estimators"]
         name = maker(recipes, wildcards.estimator, stage)
         folder = f"<results>/{wildcards.paper}/{wildcards.example}/{name}"
-        return f"{folder}/{file}{part}.nc".format(**wildcards)
+        return f"{folder}/{file}.nc".format(**wildcards)
 
     return path
 
@@ -435,34 +417,32 @@ DOES = {
 def estimating():
     """Rules of the stages of estimators, and patterns of the estimators that have them.
 
-    A rule is the stages that its jobs do, the part of a name that says that it makes
-    blocks, and whether all that it makes is dropped after use.
+    A rule is the stages that its jobs do, and whether all that it makes is dropped
+    after use.
     """
-    found = {(STAGES, "", False): ["recordings/[^/]+/[^/]+"]}
+    found = {(STAGES, False): ["recordings/[^/]+/[^/]+"]}
     for (paper, name), e in EXAMPLES.items():
-        part = ".{block}" if config["chunks"] > 1 and name in split_examples() else ""
         for estimator in e["estimators"]:
             for stages in jobs_of(e["estimators"], estimator):
                 dropped = name in LARGE and stages[-1] != "identify"
-                makers = found.setdefault((stages, part, dropped), [])
+                makers = found.setdefault((stages, dropped), [])
                 makers.append(re.escape(f"{paper}/{name}/{estimator}"))
     return found
 
 
-def read_by(stage, part):
+def read_by(stage):
     """What a stage of an estimator reads beside the observations, if anything."""
     if stage == STAGES[0]:
         return lambda wildcards: {}
-    path = made(MADE_BY[STAGES[STAGES.index(stage) - 1]], part)
+    path = made(MADE_BY[STAGES[STAGES.index(stage) - 1]])
     return lambda wildcards: {"before": path(wildcards)}
 
 
-def made_by(stages, part, dropped):
+def made_by(stages, dropped):
     """Files that a job with these stages makes; those dropped that only it reads."""
     files = [MADE_BY[stage] for stage in stages]
-    paths = {
-        f: f"<results>/{{paper}}/{{example}}/{{estimator}}/{f}{part}.nc" for f in files
-    }
+    folder = "<results>/{paper}/{example}/{estimator}"
+    paths = {file: f"{folder}/{file}.nc" for file in files}
     kept = [] if dropped else files[-1:]
     return {f: path if f in kept else temp(path) for f, path in paths.items()}
 
@@ -477,32 +457,6 @@ def estimator_settings(stages):
         return {stage: SETTINGS[stage](*given) for stage in stages} | own
 
     return params
-
-
-def block_of(stage, wildcards):
-    """{block: [first, end]} where a job is to do these replicates, not all it reads."""
-    example = example_of(wildcards)
-    if "block" not in wildcards.keys() or reads_block(stage, example):
-        return {}
-    total = replicates_of(stage, example)
-    number, blocks = map(int, wildcards.block.split("_of_"))
-    return {"block": [total * i // blocks for i in (number - 1, number)]}
-
-
-def blocks(wildcards):
-    """Files of the blocks that one file is gathered from."""
-    stage = STAGE_OF[wildcards.file.rpartition("/")[2]]
-    count = blocks_of(stage, example_of(wildcards))
-    base = f"<results>/{wildcards.paper}/{wildcards.example}/{wildcards.file}"
-    return [f"{base}.{number}_of_{count}.nc" for number in range(1, count + 1)]
-
-
-@cache
-def split_examples():
-    """Names of the examples with more than one replicate."""
-    return {
-        name for (_, name), e in EXAMPLES.items() if e["simulate"]["replicates"] > 1
-    }
 
 
 @cache

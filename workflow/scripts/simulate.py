@@ -12,7 +12,7 @@ def main(settings: dict, observations: str) -> None:
     system = system_from_config(settings["system"])
     units = declared_units(settings["system"])
     scheme = step("simulate", settings["simulate"])
-    replicates = range(*settings.get("block", (settings["simulate"]["replicates"],)))
+    replicates = range(settings["simulate"]["replicates"])
     ensembles = (
         scheme(
             system,

@@ -12,9 +12,7 @@ def main(model: str, settings: dict, rollout: str) -> None:
     system = system_from_config(settings["system"])
     method = rollout_of(settings["kind"])
     first = settings["validate"].get("replicates")
-    replicates = Replicates(
-        model, block=settings.get("block", (0, first)), results=settings.get("results")
-    )
+    replicates = Replicates(model, first=first, results=settings.get("results"))
     results = (
         method.function()(
             system,

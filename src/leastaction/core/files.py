@@ -248,9 +248,9 @@ def entry_of(path: str | Path, results: Mapping[str, str]) -> tuple[str, str]:
     """Name and digest, among `results`, of the result that belongs to a place.
 
     The name is that of the place, ``paper/example/observations`` or
-    ``paper/example/estimator/model``; blocks of replicates share it.
+    ``paper/example/estimator/model``.
 
-    >>> entry_of("out/p/e/model.1_of_2.nc", {"p/e/model": "1f"})
+    >>> entry_of("out/p/e/model.nc", {"p/e/model": "1f"})
     ('p/e/model', '1f')
     """
     path = Path(path)
@@ -288,8 +288,8 @@ class Replicates:
     """Files read side by side, one replicate at a time, each checked.
 
     Large variables are read when they are used, and their numbers are not looked
-    through: that they are finite was checked before they were written. Of a `block`,
-    the replicates from its first number up to its second are read.
+    through: that they are finite was checked before they were written.
+    Of the replicates only the `first` so many are read, if that is a number.
 
     ContractError if the files differ in their number of replicates, or one is not the
     result that belongs to its place (:func:`refuse_of_another`).
@@ -298,7 +298,7 @@ class Replicates:
     def __init__(
         self,
         *paths: str | Path,
-        block: Sequence[int | None] | None = None,
+        first: int | None = None,
         results: Mapping[str, str] | None = None,
     ):
         self._paths = paths
@@ -307,7 +307,7 @@ class Replicates:
         counts = {str(path): sizes(path).get("replicate") for path in paths}
         if len(set(counts.values())) != 1 or None in counts.values():
             raise ContractError(f"the files differ in their replicates: {counts}")
-        self._numbers = range(next(iter(counts.values())))[slice(*(block or (None,)))]
+        self._numbers = range(next(iter(counts.values())))[:first]
 
     def __len__(self) -> int:
         return len(self._numbers)

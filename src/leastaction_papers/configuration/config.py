@@ -22,7 +22,6 @@ from leastaction.core.settings import (
     ConfigErrors,
     Count,
     Names,
-    Number,
     Settings,
     Text,
     absent,
@@ -129,26 +128,12 @@ class Study(Settings):
     )
 
 
-class Matrix(Settings):
-    """The comparison of methods and systems."""
-
-    noise_level: Number = Field(
-        0.02, description="Noise at which sweeps over sensor noise are compared."
-    )
-    examples: dict[str, Listed] = Field({}, description="Its rows, by paper.")
-
-
 class Project(Workflow):
     """config/config.yaml."""
 
     replicates: Count | None = absent(
         "Independent ensembles per example; overrides simulate.replicates of every "
         "example, as in `snakemake --config replicates=40`."
-    )
-    chunks: Count = Field(
-        1,
-        description="Jobs that each stage of an example is split into, by its "
-        "replicates; results are the same. One suits a workstation.",
     )
     examples: dict[str, dict[str, dict[str, Any] | None]] = Field(
         {},
@@ -162,10 +147,6 @@ class Project(Workflow):
     studies: dict[str, Study] = Field(
         {},
         description="Our own studies, each one figure of several examples.",
-    )
-    matrix: Matrix = Field(
-        default_factory=Matrix,
-        description="Which examples the matrix of methods and systems compares.",
     )
 
 
@@ -208,10 +189,9 @@ def _lists(config: Mapping) -> Iterator[tuple[str, str, list[str]]]:
             for number, entry in settings.get(part, {}).items():
                 where = f"papers.{paper}.{part}.{number}.examples"
                 yield where, paper, entry.get("examples", [])
-    compared = {f"studies.{name}": study for name, study in config["studies"].items()}
-    for where, settings in (compared | {"matrix": config["matrix"]}).items():
+    for study, settings in config["studies"].items():
         for paper, names in settings["examples"].items():
-            yield f"{where}.examples.{paper}", paper, names
+            yield f"studies.{study}.examples.{paper}", paper, names
 
 
 def with_all_listed(config: Mapping, examples: Collection[tuple[str, str]]) -> dict:
@@ -262,8 +242,8 @@ def without_examples(
         settings |= kept
         if paper in emptied or (any(given.values()) and not any(kept.values())):
             del config["papers"][paper]
-    for compared in (*config["studies"].values(), config["matrix"]):
-        compared["examples"] = {k: v for k, v in compared["examples"].items() if v}
+    for study in config["studies"].values():
+        study["examples"] = {k: v for k, v in study["examples"].items() if v}
     studies = config["studies"].items()
     config["studies"] = {name: study for name, study in studies if study["examples"]}
     return config

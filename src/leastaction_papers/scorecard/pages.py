@@ -269,7 +269,8 @@ def _causes(rows: pd.DataFrame) -> str:
     for (paper, cause), group in rows.groupby(["paper", "cause"], sort=False):
         named = "; ".join(
             f"{row['example']}: {row['quantity']} ({row['item']}) "
-            f"{number_text(row['printed'])}, here {number_text(row['ours_median'], 4)}"
+            f"{number_text(row['printed'])}, "
+            f"here {number_text(row['ours_median'], 4) or 'none'}"
             for row in group.to_dict("records")
         )
         lines.append({"paper": paper, "cause": cause, "numbers: printed, here": named})
@@ -341,13 +342,10 @@ def _told(row: Mapping, others: Sequence[Mapping]) -> dict[str, str]:
     }
 
 
-def beyond_page(sections: Sequence[Mapping], matrix: bytes | None = None) -> str:
-    """Self-contained HTML page of the results of :func:`section`.
-
-    `matrix` is the picture of every method on every system, a PNG.
-    """
+def beyond_page(sections: Sequence[Mapping]) -> str:
+    """Self-contained HTML page of the results of :func:`section`."""
     about = {"title": BEYOND_TITLE, "introduction": BEYOND_INTRODUCTION}
-    return page("beyond.html", **about, sections=sections, matrix=matrix)
+    return page("beyond.html", **about, sections=sections)
 
 
 def beyond_document(sections: Sequence[Mapping]) -> str:

@@ -1,4 +1,4 @@
-"""The same bytes whatever the jobs, the blocks and their order; BLAS to round-off."""
+"""The same bytes with a job for each stage as with one; BLAS to round-off."""
 
 import os
 import subprocess
@@ -65,7 +65,7 @@ def example(name):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """Folder with the files of a case made without blocks, for each asked for."""
+    """Folder with the files of a case made in one job, for each asked for."""
 
     @cache
     def made(name):
@@ -77,8 +77,8 @@ def whole(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_blocks_change_no_byte(name, whole, tmp_path):
-    make(*example(name), tmp_path, 2)
+def test_jobs_of_their_own_change_no_byte(name, whole, tmp_path):
+    make(*example(name), tmp_path, apart=True)
     for file in ("observations", *FILES, "rollout"):
         again = (tmp_path / f"{file}.nc").read_bytes()
         assert again == (whole(name) / f"{file}.nc").read_bytes(), file
