@@ -252,13 +252,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from leastaction.recordings.command_line import in_shell_words
     from leastaction.recordings.error import RecordingError
+    from leastaction.recordings.interfaces import SHELL, in_words
 
     try:
         options.run(options)
     except RecordingError as error:
-        print(f"leastaction: {in_shell_words(str(error))}", file=sys.stderr)
+        print(f"leastaction: {in_words(SHELL, error.written)}", file=sys.stderr)
         return 1
     return 0
 
@@ -286,13 +286,13 @@ def _describe(options) -> None:
 def _learn(options) -> None:
     from leastaction.core.files import save_figure, save_text
     from leastaction.recordings.command_line import (
-        OPTIONS,
         columns_of_options,
         library_of_options,
     )
     from leastaction.recordings.configuration import MOTION, OF_KINDS
     from leastaction.recordings.error import RecordingError
     from leastaction.recordings.import_recording import plain_text
+    from leastaction.recordings.interfaces import OPTIONS
     from leastaction.recordings.learn import check_table, learn
 
     logging.getLogger("matplotlib").setLevel(logging.WARNING)

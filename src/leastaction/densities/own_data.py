@@ -68,7 +68,7 @@ class Density(Kind):
         rows = (
             f"{STEP_OF_DEMO * k:.2f},{x:.5g},{v:.5g}" for k, (x, v) in enumerate(path)
         )
-        return "\n".join(["t,x,v", *rows]) + "\n"
+        return "\n".join(["t,x [mm],v [mm/s]", *rows]) + "\n"
 
     def data(self, settings: Mapping) -> str:
         """Density of one coordinate, moments of several."""

@@ -22,6 +22,7 @@ from leastaction.recordings.contracts import shown_units
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.excitation import UNRECORDED
 from leastaction.recordings.inputs import OPPOSED
+from leastaction.recordings.interfaces import speaks_python
 from leastaction.recordings.modal_analysis import (
     complex_shapes,
     modes_of_observations,
@@ -427,6 +428,7 @@ class Law(LawPage, IdentifiedModel):
         found.insert(2, "unit", found.excite.map(units))
         return found
 
+    @speaks_python
     def test(
         self,
         data: Any,

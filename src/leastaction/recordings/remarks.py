@@ -136,8 +136,9 @@ def _missed(model: xr.Dataset) -> list[str]:
         texts.append(f"the law misses {percent_text(missed)} of the force{beyond}")
     if remembers:
         texts.append(
-            "the missed force depends on the states before: hysteresis, a delay, or a "
-            "coordinate that no column records; intervals hold what it may change"
+            "the missed force depends on the states before: hysteresis, a delay, a "
+            "coordinate or a force that no column records (record it as an input); "
+            "intervals include what it may change"
         )
     terms, values = _coefficients(model)
     apart = model["horizon_difference"].values[0]

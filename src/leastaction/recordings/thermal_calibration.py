@@ -40,6 +40,7 @@ from leastaction.ensembles.sensor_records import records_of
 from leastaction.ensembles.whittle import tapered
 from leastaction.recordings.configuration import KNOWN_OF_PARTICLE
 from leastaction.recordings.error import RecordingError
+from leastaction.recordings.interfaces import speaks_python
 from leastaction.recordings.modal_analysis import series_of
 
 if TYPE_CHECKING:
@@ -274,6 +275,7 @@ def _half(one, other):
     return (one[0] - other[0]) / 2, (one[1] - other[1]) / 2
 
 
+@speaks_python
 def calibrate(
     data: Any,
     *,

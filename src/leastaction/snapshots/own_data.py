@@ -223,7 +223,7 @@ class Positions(Kind):
     def demo(self) -> str:
         """Columns `run`, `t` (s), `x`, `y` (mm); noise of 0.1 %."""
         rng, h, between = np.random.default_rng(1), 0.005, 100
-        rows = ["run,t,x,y"]
+        rows = ["run,t [s],x [mm],y [mm]"]
         for run in range(16):
             q, v = rng.uniform(-1, 1, (2, 2))
             for k in range(24 * between + 1):
