@@ -133,4 +133,4 @@ check: $(READY)
 	$(SNAKEMAKE) --lint
 
 clean:
-	rm -rf $(VENV)* build site docs/api jupyter_execute .snakemake logs results/*/ results/*.csv results/*.html report.html
+	rm -rf $(VENV)* build site docs/api jupyter_execute .snakemake logs results/*/ results/*.csv results/*.html results/matrix.* report.html

@@ -120,10 +120,11 @@ def test_names_of_studies_and_papers_must_exist():
             "volatility": {"figure": "level_set", "examples": {"p": ["harmonc"]}}
         },
         "papers": {"q": {}},
+        "matrix": {"examples": {"p": ["harmonic", "damped"]}},
     }
     with pytest.raises(ConfigError) as caught:
         check_references(config, {("p", "harmonic")})
-    assert len(caught.value.problems) == 2
+    assert len(caught.value.problems) == 3
 
 
 def test_papers_keep_the_order_of_their_numbers():
@@ -402,6 +403,7 @@ def test_an_example_that_is_left_out_is_named_nowhere():
             "s": {"examples": {"p": ["a", "a-loud", "b"]}},
             "t": {"examples": {"p": ["a"], "q": ["a"]}},
         },
+        "matrix": {"examples": {"p": ["a"], "q": ["a", "b"]}},
     }
     others = {("p", "b"), ("q", "a"), ("q", "b")}
     left = without_examples({**config, "examples": {"p": {"a": None}}}, others)
@@ -409,6 +411,7 @@ def test_an_example_that_is_left_out_is_named_nowhere():
     assert figures == {"figure_1": {"shows": "x", "examples": ["b"]}}
     assert left["studies"]["s"]["examples"] == {"p": ["b"]}
     assert left["studies"]["t"]["examples"] == {"q": ["a"]}
+    assert left["matrix"]["examples"] == {"q": ["a", "b"]}
     assert config["studies"]["s"]["examples"]["p"] == ["a", "a-loud", "b"]
     both = {**config, "examples": {"p": {"a": None, "b": None}}}
     none = without_examples(both, {("q", "a"), ("q", "b")})
@@ -464,6 +467,7 @@ def test_an_example_whose_data_are_not_there_is_left_out_with_the_reason(tmp_pat
         "examples": {},
         "papers": {"p": {"tables": tables}},
         "studies": {},
+        "matrix": {"examples": {}},
     }
     left = without_examples(config, {("p", "a")}, {key})
     assert left["papers"]["p"]["tables"] == {"t": {"examples": ["a"]}}

@@ -88,7 +88,7 @@ def test_a_pattern_lists_all_variants_of_a_sweep_in_their_order():
         ("q", "a-noisy_2"),
     ]
     study = {"examples": {"p": ["a-noisy_*", "a", "a-none_*"]}}
-    config = {"papers": {}, "studies": {"s": study}}
+    config = {"papers": {}, "studies": {"s": study}, "matrix": {"examples": {}}}
     listed = with_all_listed(config, examples)["studies"]["s"]["examples"]["p"]
     assert listed == ["a-noisy_1e_3", "a-noisy_0_5", "a", "a-none_*"]
     assert study["examples"]["p"][0] == "a-noisy_*"

@@ -151,7 +151,7 @@ def test_the_tolerance_is_above_the_cost_of_least_squares(rng):
         batches = joined(rng, noise=noise)
         stages = [STAGE | {"penalty": 0.0, "free": np.zeros(TERMS, bool)}] * 3
         settings = {"stages": stages, "epochs": 200}
-        settings |= {"checked_every": 1}
+        settings |= {"checked_every": 1, "capped": False}
         start = np.full(TERMS, 5.0)
         _, told = residual_descent(batches, None, start, settings, 0.01)
         assert len(told["cost"]) == 1
@@ -161,11 +161,14 @@ def test_the_tolerance_is_above_the_cost_of_least_squares(rng):
 
 def test_a_rate_that_is_too_high_diverges_and_leaves_no_terms(rng):
     stages = [STAGE | {"rate": 50.0, "free": np.zeros(TERMS, bool)}] * 2
-    settings = {"stages": stages, "epochs": 50, "checked_every": 1}
+    settings = {"stages": stages, "epochs": 50, "checked_every": 1, "capped": False}
     found, told = residual_descent(joined(rng), None, np.ones(TERMS), settings, 1e-3)
     assert not found.any()
     assert told["terms"] == [0]
     assert not np.isfinite(told["cost"][0])
+    settings["capped"] = True
+    _, told = residual_descent(joined(rng), None, np.ones(TERMS), settings, 1e-3)
+    assert np.isfinite(told["cost"]).all()
 
 
 def test_order_of_the_candidates_changes_nothing(rng):
@@ -175,7 +178,7 @@ def test_order_of_the_candidates_changes_nothing(rng):
         STAGE | {"free": np.zeros(TERMS, bool)},
         STAGE | {"penalty": 0.1, "threshold": 0.2, "free": np.zeros(TERMS, bool)},
     ]
-    settings = {"stages": stages, "epochs": 20, "checked_every": 1}
+    settings = {"stages": stages, "epochs": 20, "checked_every": 1, "capped": False}
     found, mixed = (
         residual_descent(Batches.of(c, target, SIZE), None, s, settings, 1e-6)[0]
         for c, s in ((columns, start), (columns[..., order], start[order]))
@@ -208,6 +211,7 @@ SETTINGS = {
     "epochs": 2000,
     "tolerance": [1e-12, 1e-12],
     "checked_every": 1,
+    "capped": False,
     "stages": [
         {"rate": 3e-4, "penalty": 0.1, "threshold": 0.05},
         {"rate": 3e-4, "penalty": 0.0, "threshold": 0.1},

@@ -163,6 +163,28 @@ rule collect_scores:
         "../scripts/collect_scores.py"
 
 
+rule compare:
+    """Every method on every system as one figure: results/matrix.svg."""
+    input:
+        scores=[f"<results>/{p}/{n}/scores.csv" for p, n in COMPARED],
+        models=[path for p, n in COMPARED for path in models_of(p, [n])],
+        usages=lambda w: [f for p, n in COMPARED for f in usages_of(p, n)],
+        sources=sources("compare"),
+    output:
+        csv="<results>/matrix.csv",
+        figures=multiext("<results>/matrix", ".svg", *OTHERS),
+    log:
+        *log_of("compare"),
+    conda:
+        "../../environment.yml"
+    params:
+        settings=matrix_settings(),
+    message:
+        "Comparing every estimator on every system"
+    script:
+        "../scripts/compare.py"
+
+
 rule describe:
     input:
         models=models,
@@ -243,6 +265,7 @@ rule summarise_beyond:
         scores=[f"<results>/{p}/{n}/scores.csv" for p, n in beyond_examples()],
         pictures=[f"<results>/studies/{name}.png" for name in beyond_studies()],
         findings=[f"<results>/studies/{name}.txt" for name in beyond_studies()],
+        matrix=["<results>/matrix.png"] if COMPARED else [],
         sources=sources("summarise_beyond"),
     output:
         page=report(

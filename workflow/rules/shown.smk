@@ -1,4 +1,4 @@
-# What figures, tables, the scorecard and the page of all papers are made of.
+# What figures, tables, the scorecard, the matrix and the page of all papers are made of.
 
 from leastaction.core.families import registered
 from leastaction_papers.configuration.jobs import (
@@ -265,6 +265,27 @@ def study_settings(wildcards):
     }
 
 
+COMPARED = [
+    (paper, name)
+    for paper, names in config["matrix"]["examples"].items()
+    for name in names
+]
+
+
+def usages_of(paper, name):
+    """What was used by the jobs that make an example's models."""
+    recipes = EXAMPLES[paper, name]["estimators"]
+    done = [f"{e}/{job[-1]}" for e in shown(recipes) for job in jobs_of(recipes, e)]
+    return expand(f"<logs>/{paper}/{name}/{{job}}.tsv", job=done)
+
+
+def matrix_level(simulation):
+    """Noise at which a sweep is compared: that of the settings, or what is nearest."""
+    wanted = config["matrix"]["noise_level"]
+    levels = simulation.get("noise", {}).get("levels") or [wanted]
+    return min(levels, key=lambda level: abs(level - wanted))
+
+
 def description_settings(wildcards):
     """The truth of an example, and its estimators in the order of their models."""
     example = EXAMPLES[wildcards.paper, wildcards.example]
@@ -273,6 +294,27 @@ def description_settings(wildcards):
         **parts,
         "estimators": shown(example["estimators"]),
         "results": results_of(wildcards.paper, [wildcards.example], last="model"),
+    }
+
+
+def matrix_settings():
+    """Entries of the matrix of methods, in the order of their models."""
+    return {
+        "style": config["figures"],
+        "entries": [
+            {
+                "paper": paper,
+                "example": name,
+                "estimator": estimator,
+                "system": EXAMPLES[paper, name]["title"]
+                + (f", {name.partition('-')[2]}" if is_variant(name) else ""),
+                "method": recipe["identify"]["method"],
+                "noise_level": matrix_level(EXAMPLES[paper, name]["simulate"]),
+            }
+            for paper, name in COMPARED
+            for estimator, recipe in EXAMPLES[paper, name]["estimators"].items()
+            if not recipe.get("setting")
+        ],
     }
 
 

@@ -28,7 +28,8 @@ def main(inputs, sections: dict, target: str) -> None:
         told.append(section(folder, about["paper"], studies, own))
     told = [one for one in told if one["studies"] or one["rows"]]
     if Path(target).suffix == ".html":
-        save_text(beyond_page(told), target)
+        matrix = [thumbnail(load_bytes(path), WIDTH, LIMIT) for path in inputs.matrix]
+        save_text(beyond_page(told, *matrix), target)
     else:
         save_text(beyond_document(told), target)
 

@@ -22,6 +22,7 @@ from leastaction.core.settings import (
     ConfigErrors,
     Count,
     Names,
+    Number,
     Settings,
     Text,
     absent,
@@ -128,6 +129,15 @@ class Study(Settings):
     )
 
 
+class Matrix(Settings):
+    """The comparison of methods and systems."""
+
+    noise_level: Number = Field(
+        0.02, description="Noise at which sweeps over sensor noise are compared."
+    )
+    examples: dict[str, Listed] = Field({}, description="Its rows, by paper.")
+
+
 class Project(Workflow):
     """config/config.yaml."""
 
@@ -147,6 +157,10 @@ class Project(Workflow):
     studies: dict[str, Study] = Field(
         {},
         description="Our own studies, each one figure of several examples.",
+    )
+    matrix: Matrix = Field(
+        default_factory=Matrix,
+        description="Which examples the matrix of methods and systems compares.",
     )
 
 
@@ -189,9 +203,10 @@ def _lists(config: Mapping) -> Iterator[tuple[str, str, list[str]]]:
             for number, entry in settings.get(part, {}).items():
                 where = f"papers.{paper}.{part}.{number}.examples"
                 yield where, paper, entry.get("examples", [])
-    for study, settings in config["studies"].items():
+    compared = {f"studies.{name}": study for name, study in config["studies"].items()}
+    for where, settings in (compared | {"matrix": config["matrix"]}).items():
         for paper, names in settings["examples"].items():
-            yield f"studies.{study}.examples.{paper}", paper, names
+            yield f"{where}.examples.{paper}", paper, names
 
 
 def with_all_listed(config: Mapping, examples: Collection[tuple[str, str]]) -> dict:
@@ -242,8 +257,8 @@ def without_examples(
         settings |= kept
         if paper in emptied or (any(given.values()) and not any(kept.values())):
             del config["papers"][paper]
-    for study in config["studies"].values():
-        study["examples"] = {k: v for k, v in study["examples"].items() if v}
+    for compared in (*config["studies"].values(), config["matrix"]):
+        compared["examples"] = {k: v for k, v in compared["examples"].items() if v}
     studies = config["studies"].items()
     config["studies"] = {name: study for name, study in studies if study["examples"]}
     return config

@@ -342,10 +342,13 @@ def _told(row: Mapping, others: Sequence[Mapping]) -> dict[str, str]:
     }
 
 
-def beyond_page(sections: Sequence[Mapping]) -> str:
-    """Self-contained HTML page of the results of :func:`section`."""
+def beyond_page(sections: Sequence[Mapping], matrix: bytes | None = None) -> str:
+    """Self-contained HTML page of the results of :func:`section`.
+
+    `matrix` is the picture of every method on every system, a PNG.
+    """
     about = {"title": BEYOND_TITLE, "introduction": BEYOND_INTRODUCTION}
-    return page("beyond.html", **about, sections=sections)
+    return page("beyond.html", **about, sections=sections, matrix=matrix)
 
 
 def beyond_document(sections: Sequence[Mapping]) -> str:

@@ -188,6 +188,11 @@ class ProximalGradient(StagedDescent):
         min_length=1,
         description="Stages of the descent; those of the cart pendulum if absent.",
     )
+    capped: Flag = Field(
+        False,
+        description="Whether a rate is at most the reciprocal of the largest curvature "
+        "of a batch, beyond which a descent may diverge; the paper's is as given.",
+    )
     checked_every: Count = Field(
         1, description="Steps between two looks at the cost of all samples."
     )

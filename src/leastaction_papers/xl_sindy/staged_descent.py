@@ -357,7 +357,8 @@ def residual_descent(
 ) -> tuple[np.ndarray, dict[str, list]]:
     """Stages of :func:`descend_residual`: c, and what each stage reports.
 
-    Stages that are `scaled` see the batches `scaled`. The tolerance is a cost
+    Stages that are `scaled` see the batches `scaled`. Rates that are `capped` are at
+    most the reciprocal of the largest curvature of a batch. The tolerance is a cost
     above that of least squares, which is zero without noise. Paper: it "has to be
     relaxed" where there is noise; by how much is not printed.
     """
@@ -369,6 +370,9 @@ def residual_descent(
         of_stage = (scaled if rescaled else batches).of_terms(active)
         ends_at = -np.inf if rescaled else sum(ends)
         stage = {**stage, "free": stage["free"][active], "ends_at": ends_at}
+        if settings["capped"] and active.size:
+            steepest = float(np.linalg.eigvalsh(of_stage.gram)[:, -1].max())
+            stage["rate"] = min(stage["rate"], 1 / (2 * steepest or 1.0))
         values, cost, steps = descend_residual(of_stage, c, stage, settings)
         taken.append(steps)
         return values, cost
