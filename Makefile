@@ -52,7 +52,7 @@ $(READY): requirements.lock pyproject.toml src/leastaction_papers/pyproject.toml
 	@$(PYTHON) -c '$(NEW_ENOUGH)'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/$(PIP_INSTALL) --no-compile -r requirements.lock
-	-@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib src workflow >/dev/null
+	-@$(BIN)/python -m compileall -q -j 0 -x '/tests?/' $(VENV)/lib src workflow >/dev/null
 	$(BIN)/$(PIP_INSTALL) --no-deps --no-build-isolation -e . -e src/leastaction_papers
 	$(BIN)/python -m leastaction_papers.configuration.schemas workflow/schemas
 	@touch $@

@@ -143,6 +143,7 @@ class Density(Kind):
                 "worst": str(names[np.abs(z).argmax()]),
                 "worst_score": float(z[np.abs(z).argmax()]),
             },
+            "Number of the test function",
         )
 
     def findings(self, model, observations, rollout) -> Findings:
