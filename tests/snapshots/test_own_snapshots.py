@@ -79,7 +79,11 @@ def test_a_motion_that_is_not_conservative_has_no_law_of_this_kind(q):
             {},
             "neighbouring snapshots are unrelated",
         ),
-        (lambda q: q, {"velocities": {"x": "y [mm/s]"}}, "import.velocities: a record"),
+        (
+            lambda q: q,
+            {"velocities": {"x": "y [mm/s]"}},
+            "velocities: a recording of kind snapshots has none",
+        ),
     ],
 )
 def test_a_wrong_table_is_refused(spoilt, more, message):

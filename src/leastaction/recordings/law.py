@@ -366,9 +366,9 @@ class Law(LawPage, IdentifiedModel):
 
         See :mod:`leastaction.recordings.physical_parameters`. Columns `quantity`,
         `value`, `std`, `low` and `high` of the 95 % interval, `percent` (the relative
-        standard error), `unit`, and `grouped`, other terms that the motion does not
-        distinguish from it. Empty of a randomly excited motion, which has
-        :attr:`modes`.
+        standard error; NaN where the interval holds zero), `unit`, and `grouped`, other
+        terms that the motion does not distinguish from it. Empty of a randomly excited
+        motion, which has :attr:`modes`.
         """
         import pandas as pd
 
@@ -377,7 +377,8 @@ class Law(LawPage, IdentifiedModel):
             rows = physical_parameters(self, self.observations, self._unit_of())
         columns = ["quantity", "value", "std", "unit", "grouped"]
         found = pd.DataFrame(rows, columns=columns)
-        found.insert(3, "percent", 100 * found["std"] / np.abs(found.value))
+        percent = 100 * found["std"] / np.abs(found.value)
+        found.insert(3, "percent", percent.where(percent < 100 / self.interval_factor))
         return with_intervals(found, self.interval_factor)
 
     def next_experiment(
@@ -638,9 +639,10 @@ def rows_of(found: "pd.DataFrame", heading: str) -> list[dict[str, str]]:
         about = [name for name in ("term", "of", "quantity") if name in found]
         if row.get("grouped"):
             row["quantity"] += f" and {row['grouped']}: their sum alone is identified"
-        error = (
-            {"standard error": f"{row['percent']:.2g} %"} if "percent" in row else {}
-        )
+        error = {}
+        if "percent" in row:
+            part = row["percent"]
+            error["standard error"] = f"{part:.2g} %" if part == part else "holds zero"
         rows.append(
             {name: row[name] for name in about}
             | {

@@ -184,14 +184,12 @@ def remarks(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
     if corrections:
         terms = [
             f"{term} {' ± '.join(rounded(value, student(model) * error))}"
-            for term, (value, error, _) in corrections.items()
+            for term, (value, error) in corrections.items()
         ]
-        lasting = [term for term, (*_, lasts) in corrections.items() if lasts]
         texts.append(
             f"corrections beside the law: {listed(terms)} improve the fit beyond "
             "chance, by less than a fifth of what the law misses; they are not part of "
-            "the law. One-step-ahead predictions include them, free runs "
-            f"{listed(lasting) if lasting else 'none of them'}"
+            "the law. One-step-ahead predictions include them, free runs do not"
         )
     return [*texts, *_zero_offset(model), *_negative_damping(model)]
 
