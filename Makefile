@@ -31,11 +31,13 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
 	XLA_FLAGS="--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 # As workflow/rules/common.smk does: the GNU allocator keeps what is freed.
 KEEP_MEMORY := MALLOC_TRIM_THRESHOLD_=1099511627776 MALLOC_MMAP_THRESHOLD_=1099511627776
-PEERS := sde_ensemble sparse_regression sindy_pi xl_sindy port_hamiltonian cost
+PEERS := sde_ensemble sparse_regression sindy_pi xl_sindy port_hamiltonian trades cost
 CLUSTER := tests/slurm
 ATTACK := tests/faults/test_hostile.py tests/faults/test_attack.py tests/faults/test_killed.py
 SEED := 0
 COUNT := 40
+# Their pins (jax <= 0.4.31, scipy <= 1.14, numpy <= 2.3) are older than what they run with.
+OLDER_PINS := jax-sysid==1.1.0 sysidentpy==0.9.0
 COSTS := workflow stochastic_lagrangian shadow_integration fokker_planck
 SNAKEMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake
 
@@ -63,6 +65,7 @@ $(BENCH)/ready: benchmarks/requirements.txt pyproject.toml
 	$(BENCH)/bin/$(PIP_INSTALL) --extra-index-url $(TORCH_INDEX) --no-deps \
 		"$$(grep '^torch==' benchmarks/requirements.txt)"
 	$(BENCH)/bin/$(PIP_INSTALL) -r benchmarks/requirements.txt
+	$(BENCH)/bin/$(PIP_INSTALL) --no-deps $(OLDER_PINS)
 	$(BENCH)/bin/$(PIP_INSTALL) --no-deps --no-build-isolation -e . -e src/leastaction_papers
 	@touch $@
 

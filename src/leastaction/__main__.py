@@ -414,11 +414,12 @@ def _export(options) -> None:
     from leastaction.core.model import load
     from leastaction.core.system import System
     from leastaction.recordings.error import RecordingError
-    from leastaction.recordings.source_code import language_of, source_code
+    from leastaction.recordings.source_code import language_of, left_out, source_code
 
     try:
         language = language_of(options.source, options.language)
-        system = getattr(load(options.model), "system", None)
+        model = load(options.model)
+        system = getattr(model, "system", None)
     except (ContractError, ValueError) as error:
         raise RecordingError(str(error)) from None
     if type(system) is not System:
@@ -426,8 +427,10 @@ def _export(options) -> None:
             f"{options.model} holds no Lagrangian of coordinates; expected a model.nc "
             "as `leastaction learn` writes it"
         )
-    save_text(source_code(system, language), options.source)
-    print(f"{options.source}: qddot = acceleration(q, qdot, force), SI units")
+    missing = left_out(model.dataset)
+    save_text(source_code(system, language, missing), options.source)
+    about = f"; left out: {'; '.join(missing)}" if missing else ""
+    print(f"{options.source}: qddot = acceleration(q, qdot, force), SI units{about}")
 
 
 def _reading(options) -> dict:

@@ -78,6 +78,20 @@ def test_modes_of_two_equal_storeys():
     assert_allclose(found["shape_real"][0], [(5**0.5 - 1) / 2, 1], rtol=1e-4)
 
 
+def test_a_mode_with_a_node_at_every_sensor_has_a_shape_of_zeros():
+    """The second of two equal coupled oscillators, seen by their sum alone."""
+    model = law(FRAME, LOSSES, GROUND)
+    linear = Motion(model).about_equilibrium()
+    node = np.linalg.inv(linear.modes()[2].real.T)[0]  # orthogonal to the second
+    for kind in ("position", "velocity", "acceleration"):
+        sensor = model[f"sensor_{kind}"]
+        rows = node if sensor.values.any() else 0 * node
+        model[f"sensor_{kind}"] = sensor.copy(data=np.tile(rows, (2, 1)))
+    sensed = modes(model)["sensed_real"].values
+    assert np.isfinite(sensed).all()
+    assert_allclose(np.abs(sensed), [[1, 1], [0, 0]], atol=1e-9)
+
+
 def test_the_unit_of_length_changes_no_mode():
     errors = [0.0, 0.01, 0.02, 0.03, 0.001, 0.002]
     one = modes(law(FRAME, LOSSES, GROUND, errors))

@@ -142,6 +142,8 @@ def refuse(
     joint that keeps turning is no sign of degrees.
     """
     accepted = set(settings["accept"])
+    if "temperature" in settings["import"]:
+        accepted.add("sampling")  # a particle in a bath may be overdamped
     random = settings["excitation"] == "random"
     rough = rough_sensors(settings["import"])
     file = kept[0].file
@@ -278,7 +280,8 @@ def _refuse_sampling(where, own, raw, clock, found, least, how, accepted):
             where,
             f"{per_period:.1f} samples per main period of {1 / found.main:.3g} s",
             "8 at least, better 50",
-            "Sample faster; if the period is not that, write `accept: [sampling]`",
+            "Sample faster; if the period is not that, write `accept: [sampling]`; of "
+            "a trapped particle `leastaction calibrate` needs no period",
         )
     if size < LEAST_SIGNAL_TO_NOISE * noise and "noise" not in accepted:
         raise RecordingError(

@@ -300,7 +300,10 @@ class Law(LawPage, IdentifiedModel):
         return json.loads(str(self.dataset["equivalent_models"].values))
 
     def export(self, path: str | Path, language: str | None = None) -> None:
-        """Write the accelerations as a function of another language, noise left out.
+        """Write the accelerations as a function of another language.
+
+        Its heading names what the law has beside the equations: random force,
+        corrections, delays and gains of inputs are left out.
 
         Parameters
         ----------
@@ -315,9 +318,15 @@ class Law(LawPage, IdentifiedModel):
         ValueError
             If there is no such language, or the ending names none.
         """
-        from leastaction.recordings.source_code import language_of, source_code
+        from leastaction.recordings.source_code import (
+            language_of,
+            left_out,
+            source_code,
+        )
 
-        files.save_text(source_code(self.system, language_of(path, language)), path)
+        language = language_of(path, language)
+        text = source_code(self.system, language, left_out(self.dataset))
+        files.save_text(text, path)
 
     @property
     def inputs(self) -> tuple[str, ...]:
