@@ -277,16 +277,16 @@ def judged(misses: Mapping) -> tuple[list[str], list[str]]:
     refusals, reservations = [], []
     for one in misses["channels"]:
         rest = np.sqrt(max(one["error"] ** 2 - one["noise"] ** 2, 0.0))
-        what = f"rollouts of what was held out miss {one['name']}"
+        what = f"free runs of held-out data miss {one['name']}"
         if one["error"] >= LOST:
-            refusals.append("rollouts of what was held out do not stay finite")
+            refusals.append("free runs of held-out data diverge")
         elif HALF_OF_SQUARE * rest > one["size"]:
             share = 100 * _ratio(one["error"], one["size"])
-            refusals.append(f"{what} by {share:.2g} % of its motion")
+            refusals.append(f"{what} by {share:.2g} % of its rms")
         elif one["error"] > HALF_OF_SQUARE * one["expected"]:
             ratio = _ratio(one["error"], one["expected"])
             reservations.append(
-                f"{what} by {ratio:.2g} times what its interval expects (χ² over its "
+                f"{what} by {ratio:.2g} times the expected error (χ² over its "
                 f"degrees of freedom {ratio**2:.3g})"
             )
     return list(dict.fromkeys(refusals)), reservations
@@ -295,11 +295,13 @@ def judged(misses: Mapping) -> tuple[list[str], list[str]]:
 def predicted(misses: Mapping) -> list[str]:
     """Errors of held-out runs, as a table in Markdown."""
     begin = (
-        f", begun by their first {misses['begin']} samples" if misses["begin"] else ""
+        f"; initial states are fitted to the first {misses['begin']} samples"
+        if misses["begin"]
+        else ""
     )
     lines = [
-        f"Rollouts of what was held out{begin}:",
-        "| channel | rms error | of its motion | over its noise | χ²/dof |",
+        f"Free runs (simulations) of held-out trajectories{begin}:",
+        "| channel | rms error | rms error / rms | rms error / noise | χ²/dof |",
         "|---|---|---|---|---|",
     ]
     for one in misses["channels"]:

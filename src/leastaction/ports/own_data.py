@@ -7,10 +7,12 @@ fitted to them; outputs are those of the run, y = Bᵀ∇H.
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 import xarray as xr
 
+from leastaction.core.expressions import parse
 from leastaction.core.own_data import (
     NORMAL,
     Findings,
@@ -22,7 +24,7 @@ from leastaction.core.own_data import (
     missed,
     predicted,
 )
-from leastaction.core.units import registry
+from leastaction.core.units import dimension_of, parsed_unit, registry, shortest_text
 from leastaction.ports.coefficient_fit import noise_std
 from leastaction.ports.contracts import CONTRACTS
 from leastaction.ports.dae import runge_kutta_step
@@ -33,9 +35,9 @@ LEAST_SAMPLES = 120
 # What is known, by the assumptions of a gauge dimension.
 OPEN_IF = {
     "unknown": "states and inputs alone",
-    "unknown, outputs": "states, inputs and outputs without the zeros that were found",
+    "unknown, outputs": "states, inputs and outputs, without the zeros of J, R and B,",
     "J known, outputs": "states, inputs, outputs and a known J",
-    "found": "the data, with the zeros that were found,",
+    "found": "the data, with these zeros,",
 }
 # Letters of the parts of a model, and their names in its dataset.
 PARTS = {"J": "structure", "R": "dissipation", "B": "port"}
@@ -137,6 +139,7 @@ class Ports(Kind):
         names = samples.names
         ports = names["inputs"]
         x, u = found["states"], found["inputs"]
+        order = []
         if "outputs" in found:
             order = [names["outputs"].index(name) for name in ports]
             y = found["outputs"][..., order]
@@ -146,7 +149,7 @@ class Ports(Kind):
         about = {
             "units_of_states": list(samples.units["states"]),
             "units_of_inputs": [units[name] for name in ports],
-            "units_of_outputs": list(samples.units.get("outputs", ())),
+            "units_of_outputs": [samples.units["outputs"][k] for k in order],
         }
         noise = {"noise_x": np.zeros_like(x)[None], "noise_y": np.zeros_like(y)[None]}
         return CONTRACTS["port_motions"].dataset(
@@ -206,7 +209,7 @@ class Ports(Kind):
         known = found.gauge_dimension
         open_directions = [n for n, x in known.items() if np.isfinite(x) and x > 0]
         is_open = bool(found.refusal) and any(np.isfinite(x) for x in known.values())
-        terms = [] if found.refusal else list(_terms(found))
+        terms = [] if found.refusal else list(_terms(found, observations.attrs))
         refusals, reservations = ([], [found.refusal]) if is_open else judged(misses)
         return Findings(
             terms=terms,
@@ -215,17 +218,28 @@ class Ports(Kind):
             about=str(found),
             scale="The equation is dx/dt = (J - R) ∇H(x) + B u, y = Bᵀ∇H(x).",
             undecided=[
-                f"{OPEN_IF[name]} leave {known[name]:g} directions of J, R, B and H "
-                "open"
+                f"{OPEN_IF[name]} determine J, R, B and H up to {known[name]:g} free "
+                "parameters"
                 for name in open_directions
             ],
             predicted=predicted(misses),
         )
 
 
-def _terms(found: StructureModel):
-    """Rows of the entries that are not zero."""
+def _terms(found: StructureModel, units: Mapping = MappingProxyType({})):
+    """Rows of the entries that are not zero; units if H is in J by known outputs."""
     data = found.dataset
+    names = "units_of_states", "units_of_inputs", "units_of_outputs"
+    texts = [np.atleast_1d(units.get(name, [])).tolist() for name in names]
+    known = texts[2] and "1" not in sum(texts, [])
+    x, u, y = ([parsed_unit(text) for text in column] for column in texts)
+    second = registry().second
+    energy = u[0] * y[0] * second if known else None
+
+    def unit_of(letter: str, i: int, j: int) -> str:
+        column = u[j] if letter == "B" else energy / x[j]
+        return shortest_text(x[i] / second / column)
+
     for letter, name in PARTS.items():
         values, errors = (
             data[f"{name}_{what}"].values[0] for what in ("estimate", "std")
@@ -233,13 +247,17 @@ def _terms(found: StructureModel):
         for i, j in np.argwhere(np.nan_to_num(values) != 0).tolist():
             if letter == "B" or j >= i:
                 label = f"{letter}_{i + 1}{j + 1}"
-                yield label, letter, float(values[i, j]), float(errors[i, j]), ""
+                unit = unit_of(letter, i, j) if known else ""
+                yield label, letter, float(values[i, j]), float(errors[i, j]), unit
     weights, errors = (
         data[f"coefficient_{what}"].values[0] for what in ("estimate", "std")
     )
     for k in np.flatnonzero(np.nan_to_num(weights)):
         term = str(data["term"].values[k])
-        yield term, "H", float(weights[k]), float(errors[k]), ""
+        states = dict(zip(found.states, x, strict=True)) if known else {}
+        power = dimension_of(parse(term, found.states), states) if known else None
+        unit = shortest_text(energy / power) if known else ""
+        yield term, "H", float(weights[k]), float(errors[k]), unit
 
 
 def _runs(found: StructureModel, u: np.ndarray, step: float, outputs: bool):
