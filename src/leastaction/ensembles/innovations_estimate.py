@@ -154,7 +154,7 @@ def forces_of(model: StateSpace, force: str) -> tuple[str, ...]:
         return ("ground",)
     if model.dof == 1:
         return ("diagonal",)
-    return FORCES if force == "auto" else (force,)
+    return FORCES[1:] if force == "auto" else (force,)
 
 
 def starts_of(

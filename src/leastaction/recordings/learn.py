@@ -235,6 +235,7 @@ def described(
         raise RecordingError("files are the data: give their paths first, in a list")
     files, frames, found, units = tables_of(data, time, trajectory)
     own = kinds().get((sections or {}).get("kind", MOTION))
+    own = own and kinds()[own.of_import(reading)]
     if coordinates is None and own and "coordinates" not in own.sections:
         coordinates = {}
     elif coordinates is None:
