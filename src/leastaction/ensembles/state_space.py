@@ -66,9 +66,10 @@ class Structure:
 
     Free candidates in `columns`, those of D after those of L; a `force` that is
     ``diagonal``, ``free`` (lower Cholesky factor), ``ground`` (one common acceleration)
-    or ``equal`` (independent and of one strength); a correlation time if it is `coloured`; the gain of recorded forces
-    if the motion is `driven` by such, since a coefficient of L is given, and the lag
-    between their record and them if they are `late` by an unknown one.
+    or ``equal`` (independent and of one strength); a correlation time if it is
+    `coloured`; the gain of recorded forces if the motion is `driven` by such, since a
+    coefficient of L is given, and the lag between their record and them if they are
+    `late` by an unknown one.
     """
 
     columns: tuple[int, ...]

@@ -15,6 +15,7 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import nnls
 
+from leastaction.core.model import LEAST_P_VALUE
 from leastaction.ensembles.after_selection import (
     nearest_absent,
     robust_covariance,
@@ -36,7 +37,6 @@ from leastaction.ensembles.stochastic_subspace import (
     modes,
 )
 from leastaction.ensembles.term_search import Search
-from leastaction.core.model import LEAST_P_VALUE
 from leastaction.likelihood.contracts import CONTRACTS
 from leastaction.likelihood.field_state_space import (
     SPARE,
@@ -54,12 +54,13 @@ from leastaction.likelihood.field_state_space import (
 # line to them.
 # Lags per main period: of a line many modes are faster.
 MODES_OF_START, LAGS_PER_PERIOD, ROUNDS = (1, 2, 3, 4), (6, 12, 24, 48), 6
-# Modes of the line that are kept: as many as are below this number of Nyquist
-# frequencies, within limits. What is beyond is in the error of the truncation.
-NYQUIST_FREQUENCIES, FEWEST, MOST = 4.0, 6, 16
+# Modes of the line that are kept, within limits: of the variance of a sensor's noise
+# those left out have this part. What is beyond is in the error of the truncation.
+PART_OF_NOISE, FEWEST, MOST = 0.1, 6, 24
 # Modes over those that are kept, of the model that tells the error of the truncation.
 FINER = 1.5
-DAMPING_OF_GUESS = 0.02
+# Damping of a mode, of the main frequency, at least, in a guess of its variance.
+LEAST_RATE = 0.02
 # Attributes of the readings that go along with a model.
 ATTRIBUTES = ("domain_length", "domain_ends", "time_step", "units")
 # A realised mode with a larger damping ratio is none; eigenvalues that are round-off.
@@ -131,7 +132,7 @@ def identify(
     result = search.run([first], "white", settings["search"])
     # Functions that are the modes of the law itself converge fastest.
     coefficients = likelihood.model.parameters(result.fit.structure, result.fit.theta)
-    kept = kept_modes(full, coefficients.coefficients, data.dt)
+    kept = kept_modes(full, data, coefficients.coefficients)
     likelihood = likelihood_of(wide, full, data, coefficients.coefficients, kept)
     fit = likelihood.fit(result.fit.structure, result.fit.theta)
     absent = [i for i in result.absent if i not in fit.structure.columns]
@@ -219,11 +220,33 @@ def likelihood_of(candidates, full: Modal, data: Readings, coefficients, kept: i
     )
 
 
-def kept_modes(full: Modal, coefficients: np.ndarray, dt: float) -> int:
-    """How many modes of a line its samples may show."""
-    squares, _ = full.modes(coefficients)
-    below = np.count_nonzero(squares < (NYQUIST_FREQUENCIES * np.pi / dt) ** 2)
-    return int(np.clip(below, FEWEST, MOST))
+def kept_modes(full: Modal, data: Readings, coefficients) -> int:
+    """How many modes of a line its sensors show above their noise.
+
+    Those that are left out have a part of the variance of each noise.
+    """
+    shares = seen_of_modes(full, data, coefficients)[1]
+    values = np.concatenate([record.y for record in data.records])
+    noise = third_differences(data.records) / np.nanvar(values, axis=0)
+    left = shares.sum(axis=0) - np.cumsum(shares, axis=0)
+    enough = (left < PART_OF_NOISE * noise * shares.sum(axis=0)).all(axis=1)
+    return int(np.clip(1 + enough.argmax() if enough.any() else MOST, FEWEST, MOST))
+
+
+def seen_of_modes(modal: Modal, data: Readings, coefficients):
+    """Squared frequencies, and variances at the sensors, (mode, sensor), for S = 1.
+
+    Accelerations are means over a sample.
+    """
+    count = len(modal.stiffness)
+    main = main_frequency(data.orders, [r.y for r in data.records], data.dt)
+    square, vectors = modal.modes(coefficients)
+    square = np.maximum(square, (ROUNDING * main) ** 2)
+    losses = np.einsum("ar,iab,br->ir", vectors, modal.damping, vectors)
+    rate = np.maximum(coefficients[count:] @ losses, LEAST_RATE * main)
+    power = np.array([1 / square, np.ones_like(square), square.clip(0, 4 / data.dt**2)])
+    power = (power / (2 * rate))[data.orders].T
+    return square, (modal.shapes @ vectors).T ** 2 * power
 
 
 def starts_of(full: Modal, data: Readings, usable) -> list[np.ndarray]:
@@ -238,7 +261,6 @@ def starts_of(full: Modal, data: Readings, usable) -> list[np.ndarray]:
     main = main_frequency(data.orders, series, data.dt)
     elastic = [i for i in usable if i < len(full.stiffness)]
     lossy = [i - len(full.stiffness) for i in usable if i >= len(full.stiffness)]
-    sign = np.sign([np.trace(full.stiffness[i]) for i in elastic])
     found = []
     for per_period in LAGS_PER_PERIOD:
         stride = max(1, round(2 * np.pi / main / data.dt / per_period))
@@ -337,7 +359,7 @@ def likeliest(candidates, full: Modal, data: Readings, starts, usable):
         if (text := " ".join(digits)) in tried or not coefficients.any():
             continue
         tried.add(text)
-        kept = kept_modes(full, coefficients, data.dt)
+        kept = kept_modes(full, data, coefficients)
         likelihood = likelihood_of(candidates, full, data, coefficients, kept)
         start = parameters_of(likelihood.model, coefficients, usable, data)
         value = likelihood.profiled(*start)[1]
@@ -345,8 +367,8 @@ def likeliest(candidates, full: Modal, data: Readings, starts, usable):
             best, result = value, (likelihood, start)
     if result is None:
         raise ValueError(
-            "no line with these ends and candidates has the modes that the sensors show; "
-            "check the length, the places and the ends, or record longer"
+            "no line with these ends and candidates has the modes that the sensors "
+            "show; check the length, the places and the ends, or record longer"
         )
     return result
 
@@ -356,14 +378,7 @@ def parameters_of(model: FieldStateSpace, start: np.ndarray, usable, data: Readi
 
     The force is that whose motion has the variance that the sensors show.
     """
-    modal, count = model.library.modal, len(model.library.terms)
-    main = main_frequency(data.orders, [r.y for r in data.records], data.dt)
-    square, vectors = modal.modes(start)
-    losses = np.einsum("ar,iab,br->ir", vectors, modal.damping, vectors)
-    rate = np.maximum(start[count:] @ losses, DAMPING_OF_GUESS * main)
-    square = np.maximum(square, (ROUNDING * main) ** 2)
-    power = square[:, None] ** (data.orders - 1.0) / (2 * rate[:, None])
-    seen = ((modal.shapes @ vectors).T ** 2 * power).sum(axis=0)
+    seen = seen_of_modes(model.library.modal, data, start)[1].sum(axis=0)
     values = np.concatenate([record.y for record in data.records])
     strength = np.sqrt(np.mean(np.nanvar(values, axis=0) / seen))
     noise = np.log(np.sqrt(third_differences(data.records)))

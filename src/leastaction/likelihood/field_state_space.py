@@ -1,8 +1,8 @@
-"""A vibrating line seen by a few sensors, as a state space of the innovations likelihood.
+"""A vibrating line at a few sensors, as a state space of the innovations likelihood.
 
-A density ℒ = ½ u_t² − ½ Σ_i θ_i d_i(u, u_x, u_xx; x), a Rayleigh density ½ Σ_j η_j r_j(u_t,
-u_xt, u_xxt; x) and a force that is white in space and time. The Rayleigh–Ritz method with
-functions ψ, orthonormal in the mass, makes them
+A density ℒ = ½ u_t² − ½ Σ_i θ_i d_i(u, u_x, u_xx; x), a Rayleigh density
+½ Σ_j η_j r_j(u_t, u_xt, u_xxt; x) and a force that is white in space and time. The
+Rayleigh–Ritz method with functions ψ, orthonormal in the mass, makes them
 
 .. math::  \\ddot q + Σ_j η_j C_j \\dot q + Σ_i θ_i K_i q = S \\dot W , \\qquad
            y_k = Σ_r ψ_r(x_s) q_r + s e_k .
@@ -153,7 +153,7 @@ class FieldCandidates:
                 if bends.has(*jet) or rest != 0 or bends.is_zero_matrix:
                     raise ValueError(
                         f"library.{part}: {text} is not quadratic in "
-                        f"{', '.join(map(str, jet))}; a field at a few sensors is linear"
+                        f"{', '.join(map(str, jet))}; a field at few sensors is linear"
                     )
         _ = self.references
 
@@ -351,7 +351,8 @@ def sensor_of(text: str) -> tuple[str, str, float]:
     except (TypeError, ValueError):
         raise ValueError(
             f"the sensor {text!r} is no place of a field; expected u(0.2) of a "
-            "displacement at 0.2 m, u_t(0.2) of a velocity, u_tt(0.2) of an acceleration"
+            "displacement at 0.2 m, u_t(0.2) of a velocity, u_tt(0.2) of an "
+            "acceleration"
         ) from None
 
 

@@ -121,8 +121,8 @@ class SensedLine(Kind):
             ]
             if not 0 <= place <= line.length or any(at_rest):
                 problems.append(
-                    f"import.sensors.{text}: expected a place that moves, between 0 and "
-                    f"{line.length:g} m"
+                    f"import.sensors.{text}: expected a place that moves, between "
+                    f"0 and {line.length:g} m"
                 )
             power = ["position", "velocity", "acceleration"].index(rate)
             own = (registry()(units["sensors"][text]) * registry()("s") ** power).units
@@ -142,7 +142,7 @@ class SensedLine(Kind):
                 f"{u}_t**2/2",
                 *(f"-{u}{d}**2/2" for d in ("_xx", "_x", "")),
             ],
-            "dissipation": [f"{u}_t**2/2", f"{u}_xxt**2/2"],
+            "dissipation": [f"{u}{d}**2/2" for d in ("_t", "_xt", "_xxt")],
         }
         chosen = {k: library.get(k) or usual[k] for k in usual}
         chosen |= {k: _texts(chosen[k]) for k in ("lagrangian", "dissipation")}
