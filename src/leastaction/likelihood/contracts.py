@@ -30,6 +30,7 @@ CONTRACTS = {
                 kept [1] modes of the line in the model
                 truncation [1] error of the truncation, in standard errors
                 whiteness [1] p-value of Ljung and Box's test of innovations
+                predicted_share [1] of the power of innovations, by those before
                 converged [1] whether scoring settled
                 penalty [1] score that a term needs
                 best_score [1] largest score of an absent candidate

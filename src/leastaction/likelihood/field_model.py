@@ -111,13 +111,13 @@ class SensedField:
 
         Both have the shape (trajectory, time, channel); contract ``field_readings``.
         """
-        data, count = Readings.of(readings), int(self.number("kept"))
+        sensed, count = Readings.of(readings), int(self.number("kept"))
         model = likelihood_of(
-            self.candidates, self.modal, data, self.coefficients, count
+            self.candidates, self.modal, sensed, self.coefficients, count
         ).model
         structure = Structure(tuple(self.columns), "equal")
         of_record = model.innovations(structure, self.dataset["theta"].values[0])
-        found = [of_record(k) for k in range(len(data.records))]
+        found = [of_record(k) for k in range(len(sensed.records))]
         if any(one is None for one in found):
             nothing = np.full_like(readings["reading"].values[0], np.inf)
             return nothing, np.ones_like(nothing)

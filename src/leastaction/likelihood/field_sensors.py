@@ -56,7 +56,7 @@ from leastaction.likelihood.field_state_space import (
 MODES_OF_START, LAGS_PER_PERIOD, ROUNDS = (1, 2, 3, 4), (6, 12, 24, 48), 6
 # Modes of the line that are kept, within limits: of the variance of a sensor's noise
 # those left out have this part. What is beyond is in the error of the truncation.
-PART_OF_NOISE, FEWEST, MOST = 0.1, 6, 24
+PART_OF_NOISE, FEWEST, MOST, MOST_OF_START = 0.1, 6, 24, 10
 # Modes over those that are kept, of the model that tells the error of the truncation.
 FINER = 1.5
 # Damping of a mode, of the main frequency, at least, in a guess of its variance.
@@ -109,9 +109,9 @@ def identify(
 
     A ValueError tells that no motion of these candidates follows the readings.
     """
-    data = Readings.of(observations)
+    readings = Readings.of(observations)
     about = library["lagrangian"], library["dissipation"], library["reference"]
-    field = sensor_of(data.sensors[0])[0]
+    field = sensor_of(readings.sensors[0])[0]
     own = FieldCandidates(field, *(tuple(a) for a in about[:2]), about[2])
     wide = with_candidates(own, tapered(own))
     count = len(own.lagrangian)
@@ -121,9 +121,9 @@ def identify(
     ]
     usable = [i for i in places if i != own.references[0][0]]
     further = [*range(count, len(wide.lagrangian))]
-    full = Modal.of(wide, data.line, data.places, MOST + SPARE)
+    full = Modal.of(wide, readings.line, readings.places, MOST + SPARE)
     likelihood, first = likeliest(
-        wide, full, data, starts_of(full, data, usable), usable
+        wide, full, readings, starts_of(full, readings, usable), usable
     )
     names = [f"L: {t}" for t in wide.lagrangian] + [f"D: {t}" for t in wide.dissipation]
     search = Search(likelihood, usable, further, names, ("equal",))
@@ -132,8 +132,8 @@ def identify(
     result = search.run([first], "white", settings["search"])
     # Functions that are the modes of the law itself converge fastest.
     coefficients = likelihood.model.parameters(result.fit.structure, result.fit.theta)
-    kept = kept_modes(full, data, coefficients.coefficients)
-    likelihood = likelihood_of(wide, full, data, coefficients.coefficients, kept)
+    kept = kept_modes(full, readings, coefficients.coefficients)
+    likelihood = likelihood_of(wide, full, readings, coefficients.coefficients, kept)
     fit = likelihood.fit(result.fit.structure, result.fit.theta)
     absent = [i for i in result.absent if i not in fit.structure.columns]
     inside = sum(i in usable for i in absent)
@@ -144,7 +144,7 @@ def identify(
     nearly = nearest_absent(likelihood, fit, absent, inside, search.penalty)
     white = tests.whiteness >= LEAST_P_VALUE
     covariance = fit.covariance if white else robust_covariance(likelihood, fit)
-    moved = truncation_step(wide, data, fit, coefficients.coefficients, kept)
+    moved = truncation_step(wide, readings, fit, coefficients.coefficients, kept)
     fit = with_selection(fit, covariance + np.outer(moved, moved), nearly)
     best = int(np.argmax(scores[:-1] ** 2)) if absent else 0
     numbers = {
@@ -154,6 +154,7 @@ def identify(
         "kept": kept,
         "truncation": np.abs(moved / np.sqrt(np.diag(fit.covariance))).max(),
         "whiteness": tests.whiteness,
+        "predicted_share": tests.past,
         "converged": float(fit.converged),
         "penalty": search.penalty,
         "best_score": float((scores[:-1] ** 2).max(initial=0.0)),
@@ -176,7 +177,7 @@ def identify(
         numbers,
         {"replicate": observations["replicate"].values},
         {k: observations.attrs[k] for k in ATTRIBUTES}
-        | {"sensors": data.sensors, "field": field}
+        | {"sensors": readings.sensors, "field": field}
         | words,
     )
 
@@ -192,27 +193,27 @@ def tapered(candidates: FieldCandidates) -> list[str]:
     ]
 
 
-def likelihood_of(candidates, full: Modal, data: Readings, coefficients, kept: int):
+def likelihood_of(candidates, full: Modal, readings: Readings, coefficients, kept: int):
     """Likelihood in the modes of some coefficients."""
     squares, vectors = full.modes(coefficients)
     library = QuadraticLibrary(candidates, full.reduced(vectors[:, :kept]))
     shapes = library.modal.shapes
-    values = np.concatenate([record.y for record in data.records])
-    main = main_frequency(data.orders, [r.y for r in data.records], data.dt)
-    moved = np.nanstd(values, axis=0) / main**data.orders
+    values = np.concatenate([record.y for record in readings.records])
+    main = main_frequency(readings.orders, [r.y for r in readings.records], readings.dt)
+    moved = np.nanstd(values, axis=0) / main**readings.orders
     largest = np.abs(shapes).max()
     rates = np.sqrt(np.maximum(squares[:kept], (1e-3 * main) ** 2))
     q = moved.max() / largest * np.minimum(main / rates, 1.0)
-    noise = np.sqrt(third_differences(data.records))
+    noise = np.sqrt(third_differences(readings.records))
     return Likelihood(
         FieldStateSpace(
             library,
-            channels_at(data.sensors, shapes),
+            channels_at(readings.sensors, shapes),
             [
                 Record(r.y, np.zeros((1, kept)), np.zeros(kept, bool))
-                for r in data.records
+                for r in readings.records
             ],
-            data.dt,
+            readings.dt,
             np.concatenate([q, rates * q]),
             float(rates.max()),
             noise,
@@ -220,36 +221,38 @@ def likelihood_of(candidates, full: Modal, data: Readings, coefficients, kept: i
     )
 
 
-def kept_modes(full: Modal, data: Readings, coefficients) -> int:
+def kept_modes(full: Modal, readings: Readings, coefficients) -> int:
     """How many modes of a line its sensors show above their noise.
 
     Those that are left out have a part of the variance of each noise.
     """
-    shares = seen_of_modes(full, data, coefficients)[1]
-    values = np.concatenate([record.y for record in data.records])
-    noise = third_differences(data.records) / np.nanvar(values, axis=0)
+    shares = seen_of_modes(full, readings, coefficients)[1]
+    values = np.concatenate([record.y for record in readings.records])
+    noise = third_differences(readings.records) / np.nanvar(values, axis=0)
     left = shares.sum(axis=0) - np.cumsum(shares, axis=0)
     enough = (left < PART_OF_NOISE * noise * shares.sum(axis=0)).all(axis=1)
     return int(np.clip(1 + enough.argmax() if enough.any() else MOST, FEWEST, MOST))
 
 
-def seen_of_modes(modal: Modal, data: Readings, coefficients):
+def seen_of_modes(modal: Modal, readings: Readings, coefficients):
     """Squared frequencies, and variances at the sensors, (mode, sensor), for S = 1.
 
     Accelerations are means over a sample.
     """
     count = len(modal.stiffness)
-    main = main_frequency(data.orders, [r.y for r in data.records], data.dt)
+    main = main_frequency(readings.orders, [r.y for r in readings.records], readings.dt)
     square, vectors = modal.modes(coefficients)
     square = np.maximum(square, (ROUNDING * main) ** 2)
     losses = np.einsum("ar,iab,br->ir", vectors, modal.damping, vectors)
     rate = np.maximum(coefficients[count:] @ losses, LEAST_RATE * main)
-    power = np.array([1 / square, np.ones_like(square), square.clip(0, 4 / data.dt**2)])
-    power = (power / (2 * rate))[data.orders].T
+    power = np.array(
+        [1 / square, np.ones_like(square), square.clip(0, 4 / readings.dt**2)]
+    )
+    power = (power / (2 * rate))[readings.orders].T
     return square, (modal.shapes @ vectors).T ** 2 * power
 
 
-def starts_of(full: Modal, data: Readings, usable) -> list[np.ndarray]:
+def starts_of(full: Modal, readings: Readings, usable) -> list[np.ndarray]:
     """Coefficients whose modes are those of the outputs.
 
     Each elastic candidate alone begins, with one of its three lowest modes at the main
@@ -257,16 +260,16 @@ def starts_of(full: Modal, data: Readings, usable) -> list[np.ndarray]:
     shapes at the sensors and their frequencies, and all coefficients follow from ω² and
     2ζω by non-negative least squares, round by round.
     """
-    series = [record.y for record in data.records]
-    main = main_frequency(data.orders, series, data.dt)
+    series = [record.y for record in readings.records]
+    main = main_frequency(readings.orders, series, readings.dt)
     elastic = [i for i in usable if i < len(full.stiffness)]
     lossy = [i - len(full.stiffness) for i in usable if i >= len(full.stiffness)]
     found = []
     for per_period in LAGS_PER_PERIOD:
-        stride = max(1, round(2 * np.pi / main / data.dt / per_period))
+        stride = max(1, round(2 * np.pi / main / readings.dt / per_period))
         for count in MODES_OF_START:
             realised = StochasticRealisation(series, stride, BLOCKS, 2 * count + 1)
-            rates, shapes = realised.rates(2 * count, stride * data.dt)
+            rates, shapes = realised.rates(2 * count, stride * readings.dt)
             seen = modes(rates, shapes, count)
             oscillates = seen[1] < MOST_DAMPED
             found.append([part[oscillates] for part in seen])
@@ -281,27 +284,29 @@ def starts_of(full: Modal, data: Readings, usable) -> list[np.ndarray]:
             square = full.modes(alone)[0]
             alone[first] *= main**2 / square[square > ROUNDING * square.max()][mode]
             starts += [
-                _matched(full, data, alone, chosen, lossy, outputs)
+                _matched(full, readings, alone, chosen, lossy, outputs)
                 for outputs in found
                 if len(outputs[0]) >= len(chosen)
             ]
         # A mode of the pool that is far from those of a line may be no mode.
         starts.sort(
             key=lambda c: np.minimum(
-                _apart(full, data, c, pool)[0].min(axis=1), LARGEST_MISFIT
+                _apart(full, readings, c, pool)[0].min(axis=1), LARGEST_MISFIT
             ).mean()
         )
         result += starts[:STARTS]
     return result
 
 
-def _matched(full: Modal, data: Readings, first, elastic, lossy, outputs) -> np.ndarray:
+def _matched(
+    full: Modal, readings: Readings, first, elastic, lossy, outputs
+) -> np.ndarray:
     """Coefficients of some candidates that follow from some modes of the outputs."""
     frequency, ratio, _ = outputs
     c, ones = first, np.ones(len(frequency))
     sign = np.sign([np.trace(full.stiffness[i]) for i in elastic])
     for _ in range(ROUNDS):
-        apart, vectors = _apart(full, data, c, outputs)
+        apart, vectors = _apart(full, readings, c, outputs)
         chosen = vectors[:, apart.argmin(axis=1)]
         forms = [
             np.einsum("ak,iab,bk->ki", chosen, matrices, chosen)
@@ -322,7 +327,7 @@ def _matched(full: Modal, data: Readings, first, elastic, lossy, outputs) -> np.
     return np.concatenate([c, d])
 
 
-def _apart(full: Modal, data: Readings, coefficients, outputs):
+def _apart(full: Modal, readings: Readings, coefficients, outputs):
     """How far modes of the outputs are from those of a line, and the latter.
 
     Squared distance in numbers of modes, since one of many is always near, and 1 − MAC
@@ -330,7 +335,7 @@ def _apart(full: Modal, data: Readings, coefficients, outputs):
     """
     frequency, _, shapes = outputs
     squares, vectors = full.modes(coefficients[: len(full.stiffness)])
-    vectors, order = vectors[:, :MOST], data.orders
+    vectors, order = vectors[:, :MOST], readings.orders
     omega = np.sqrt(np.maximum(squares[:MOST], ROUNDING * abs(squares[MOST])))
     number = np.arange(len(omega))
     known, sought = np.log(omega), np.log(frequency)
@@ -346,42 +351,46 @@ def _apart(full: Modal, data: Readings, coefficients, outputs):
     return apart, vectors
 
 
-def likeliest(candidates, full: Modal, data: Readings, starts, usable):
+def likeliest(candidates, full: Modal, readings: Readings, starts, usable):
     """Likelihood in the modes of the likeliest of some starts, and its parameters.
 
     Each is judged in its own modes: a stiffness that hardly differs between modes has a
     mode near every frequency, but no likelihood. ValueError if none has any.
     """
-    best, result = -np.inf, None
+    best, chosen = -np.inf, None
     tried: set[bytes] = set()
     for coefficients in starts:
         digits = [f"{value:.2g}" for value in coefficients]
         if (text := " ".join(digits)) in tried or not coefficients.any():
             continue
         tried.add(text)
-        kept = kept_modes(full, data, coefficients)
-        likelihood = likelihood_of(candidates, full, data, coefficients, kept)
-        start = parameters_of(likelihood.model, coefficients, usable, data)
+        kept = min(kept_modes(full, readings, coefficients), MOST_OF_START)
+        likelihood = likelihood_of(candidates, full, readings, coefficients, kept)
+        start = parameters_of(likelihood.model, coefficients, usable, readings)
         value = likelihood.profiled(*start)[1]
         if value > best:
-            best, result = value, (likelihood, start)
-    if result is None:
+            best, chosen = value, coefficients
+    if chosen is None:
         raise ValueError(
             "no line with these ends and candidates has the modes that the sensors "
             "show; check the length, the places and the ends, or record longer"
         )
-    return result
+    kept = kept_modes(full, readings, chosen)
+    likelihood = likelihood_of(candidates, full, readings, chosen, kept)
+    return likelihood, parameters_of(likelihood.model, chosen, usable, readings)
 
 
-def parameters_of(model: FieldStateSpace, start: np.ndarray, usable, data: Readings):
+def parameters_of(
+    model: FieldStateSpace, start: np.ndarray, usable, readings: Readings
+):
     """Structure with the candidates that a start has, and its parameters.
 
     The force is that whose motion has the variance that the sensors show.
     """
-    seen = seen_of_modes(model.library.modal, data, start)[1].sum(axis=0)
-    values = np.concatenate([record.y for record in data.records])
+    seen = seen_of_modes(model.library.modal, readings, start)[1].sum(axis=0)
+    values = np.concatenate([record.y for record in readings.records])
     strength = np.sqrt(np.mean(np.nanvar(values, axis=0) / seen))
-    noise = np.log(np.sqrt(third_differences(data.records)))
+    noise = np.log(np.sqrt(third_differences(readings.records)))
     columns = tuple(i for i in usable if start[i])
     return Structure(columns, "equal"), np.concatenate(
         [start[list(columns)], [strength], noise]
@@ -416,11 +425,11 @@ def error_with_all(likelihood: Likelihood, fit: Fit, absent) -> float:
     return float(np.max(error[elastic] / np.abs(fit.theta[elastic]), initial=0.0))
 
 
-def truncation_step(candidates, data: Readings, fit: Fit, coefficients, kept: int):
+def truncation_step(candidates, readings: Readings, fit: Fit, coefficients, kept: int):
     """Step of the parameters, I⁻¹ g, in a model with more modes and functions."""
     more = int(np.ceil(FINER * kept))
-    full = Modal.of(candidates, data.line, data.places, more + 2 * SPARE)
-    finer = likelihood_of(candidates, full, data, coefficients, more)
+    full = Modal.of(candidates, readings.line, readings.places, more + 2 * SPARE)
+    finer = likelihood_of(candidates, full, readings, coefficients, more)
     _, gradient, _ = finer.pieces(fit.structure, fit.theta, fit.axes, fit.order)
     inverse, size = normalised_inverse(fit.information)
     return fit.axes @ (inverse @ (gradient / size) / size)

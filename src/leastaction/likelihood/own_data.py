@@ -201,51 +201,9 @@ class SensedLine(Kind):
     def findings(self, model, observations, rollout) -> Findings:
         """Coefficients; what the readings leave open."""
         found, misses = SensedField(model), json.loads(rollout.attrs["numbers"])
-        own, count = found.candidates, len(found.candidates.lagrangian)
-        refusals, reservations = [], judged(misses, PREDICTIONS)[1]
-        error = found.number("open_error")
-        if error > NOT_DETERMINED:
-            known = "nothing" if not np.isfinite(error) else f"{100 * error:.0f} %"
-            refusals.append(
-                "the sensors do not tell the candidates apart: with all of them free "
-                f"the error of a stiffness is {known}; place more sensors along the "
-                "line, or give fewer candidates".replace("is nothing", "has no bound")
-            )
-        white = found.number("whiteness") >= LEAST_P_VALUE
-        if not white and reservations:
-            refusals += reservations[:1]
-        if not white:
-            reservations.append(
-                f"innovations are not white (p = {found.number('whiteness'):.1g}): the "
-                "ends are others, or the force is not white in space and time"
-            )
-        elif abs(found.number("memory_score")) > LEAST_MEMORY:
-            reservations.append(
-                f"the force has a memory (z = {found.number('memory_score'):.1f})"
-            )
-        if found.number("best_score") > found.number("penalty"):
-            reservations.append(
-                f"a term is missing: {model.attrs['best_absent']} has a score of "
-                f"{found.number('best_score'):.0f}, and chance gives "
-                f"{found.number('penalty'):.0f}; add it as a candidate"
-            )
-        if not found.number("converged"):
-            reservations.append("the likelihood did not settle at its maximum")
-        if model.attrs["alternatives"]:
-            reservations.append(
-                f"another law fits nearly as well: {model.attrs['alternatives']}"
-            )
+        refusals, reservations = _doubts(found, judged(misses, PREDICTIONS)[1])
+        rows = _terms(found)
         values, errors = model["theta"].values[0], found.std
-        rows = [
-            (own.lagrangian[place], "L", value, 0.0, "1")
-            for place, value in own.references
-        ]
-        for column, value, std in zip(found.columns, values, errors, strict=False):
-            part = "dissipation" if column >= count else "lagrangian"
-            place = column - count * (part == "dissipation")
-            text = getattr(own, part)[place]
-            letter = part[0].upper()
-            rows.append((text, letter, float(value), float(std), own.unit(part, place)))
         size = len(found.columns)
         length = "m" if "m" in model.attrs["units"][0] else model.attrs["units"][0]
         rows.append(
@@ -280,6 +238,59 @@ class SensedLine(Kind):
                 f"{found.number('truncation'):.1g} standard errors"
             ],
         )
+
+
+def _doubts(found: SensedField, of_predictions) -> tuple[list[str], list[str]]:
+    """Why there is no law, and reservations; those `of_predictions` are known.
+
+    Innovations that are not white are a reservation; together with a missing term, or
+    with predictions that fail, they are those of another line.
+    """
+    refusals, reservations = [], list(of_predictions)
+    about, error = found.dataset.attrs, found.number("open_error")
+    if error > NOT_DETERMINED:
+        bound = f"is {100 * error:.0f} %" if np.isfinite(error) else "has no bound"
+        refusals.append(
+            "the sensors do not tell the candidates apart: with all of them free the "
+            f"error of a stiffness {bound}; place more sensors along the line, or give "
+            "fewer candidates"
+        )
+    if found.number("best_score") > found.number("penalty"):
+        reservations.append(
+            f"a term is missing: {about['best_absent']} has a score of "
+            f"{found.number('best_score'):.0f}, and chance gives "
+            f"{found.number('penalty'):.0f}"
+        )
+    if found.number("whiteness") < LEAST_P_VALUE:
+        text = (
+            f"innovations are not white (p = {found.number('whiteness'):.1g}): the "
+            "ends are others, or the force is not white in space and time"
+        )
+        if reservations:
+            refusals.append(f"{text}; {reservations[0]}")
+        reservations.insert(0, text)
+    elif abs(found.number("memory_score")) > LEAST_MEMORY:
+        reservations.append(
+            f"the force has a memory (z = {found.number('memory_score'):.1f})"
+        )
+    if not found.number("converged"):
+        reservations.append("the likelihood did not settle at its maximum")
+    if about["alternatives"]:
+        reservations.append(f"another law fits nearly as well: {about['alternatives']}")
+    return refusals, reservations
+
+
+def _terms(found: SensedField) -> list[tuple]:
+    """Rows of the coefficients of L and D; that of the inertia is given."""
+    own, count = found.candidates, len(found.candidates.lagrangian)
+    rows = [(own.lagrangian[k], "L", value, 0.0, "1") for k, value in own.references]
+    values = found.dataset["theta"].values[0]
+    for column, value, std in zip(found.columns, values, found.std, strict=False):
+        part = "dissipation" if column >= count else "lagrangian"
+        place = column - count * (column >= count)
+        text, unit = getattr(own, part)[place], own.unit(part, place)
+        rows.append((text, part[0].upper(), float(value), float(std), unit))
+    return rows
 
 
 def _texts(entries) -> list[str]:

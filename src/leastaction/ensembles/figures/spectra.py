@@ -341,17 +341,21 @@ def _impulses(axes: Axes, model: xr.Dataset, settings: Mapping) -> None:
     for k in np.unique(number):
         one = sizes[number == k]
         axes.plot(
-            start + dt * np.arange(len(one)), one, linewidth=0.4, **_blue(settings)
+            start + dt * np.arange(len(one)),
+            one,
+            linewidth=0.4,
+            color=settings["estimate_color"],
         )
         start += dt * len(one)
-    largest = np.argsort(-np.abs(np.nan_to_num(sizes)))[: model.sizes["event"]]
+    places = np.rint(np.sort(model["impulse_time"].values) / dt).astype(int)
+    largest = places[(places < len(sizes)) & (number[-1] == number[0])]
     axes.plot(
         dt * largest,
         sizes[largest],
         "o",
         markersize=3,
         fillstyle="none",
-        **_red(settings),
+        color=settings["truth_color"],
     )
     axes.set_xlim(0, start)
     axes.set_xlabel("Time (s)")
