@@ -33,7 +33,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
 KEEP_MEMORY := MALLOC_TRIM_THRESHOLD_=1099511627776 MALLOC_MMAP_THRESHOLD_=1099511627776
 PEERS := sde_ensemble sparse_regression sindy_pi xl_sindy port_hamiltonian cost
 CLUSTER := tests/slurm
-ATTACK := tests/faults/test_hostile.py tests/faults/test_attack.py
+ATTACK := tests/faults/test_hostile.py tests/faults/test_attack.py tests/faults/test_killed.py
 SEED := 0
 COUNT := 200
 COSTS := workflow stochastic_lagrangian shadow_integration fokker_planck

@@ -94,6 +94,7 @@ def test_a_candidate_that_is_none(model):
         ("xdot**2 - cos(thta)", {}, "unknown symbol 'thta'"),
         ("thetadot**2 + cos(thta)", {}, "'thta'; did you mean 'theta'"),
         ("xdot**2/2", {"inputs": ("y",)}, "unknown coordinate 'y'"),
+        ("xdot**2/2", {"inputs": 5}, "inputs are '5'; expected names in a list"),
         ("k*xdot**2/2", {"parameters": {"k": "x" * 10**5}}, "'x{59}; expected a num"),
         ("k*xdot**2/2", {"parameters": [1]}, "expected values by name"),
         ("xdot**2/2", {"dissipation": "ydot**2"}, "each coordinate .x, y. needs"),
@@ -289,6 +290,9 @@ MISTAKES = {
     "held out": ({"held_out": [9]}, "names the trajectory 9; expected some of 0"),
     "excitation": ({"excitation": "randm"}, "'randm' is not one of 'none' or 'random'"),
     "kind": ({"kind": "motions"}, "unknown kind 'motions'; did you mean 'motion'"),
+    "no kind": ({"kind": ["motion"]}, "unknown kind .*Known: motion, density"),
+    "no names": ({"coordinates": np.eye(3)}, "coordinates are ndarray; expected names"),
+    "long text": ({"inputs": "x" * 10**5}, "^.{,2500}$"),
     "recipe": ({"recipe": {"identfy": {}}}, "did you mean 'identify'"),
     "a candidate": (
         {"library": {"also": {"lagrangian": ["exp(-thta)"]}}},

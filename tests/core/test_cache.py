@@ -1,4 +1,4 @@
-"""The cache: computed once, told apart by key and source; no JSON is not used."""
+"""The cache: computed once, told apart by key and source, not used if damaged."""
 
 import os
 
@@ -40,13 +40,19 @@ def test_an_edit_of_the_source_invalidates(ask, tmp_path):
     assert ask("a", {"x": 2}, [source]) == ({"x": 2}, 2)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff"])
-def test_what_is_no_json_is_replaced(ask, content):
+def test_a_damaged_entry_is_computed_again(ask):
+    """Cut, emptied, a digit or a bit flipped, other JSON, the entry of another key."""
     ask("a", {"x": 1.5})
     (path,) = entries()
-    path.write_bytes(content)
-    assert ask("a", {"x": 1.5}) == ({"x": 1.5}, 2)
-    assert ask("a", {"x": 0}) == ({"x": 1.5}, 2)
+    ask("b", {"x": 2.5})
+    (other,) = set(entries()) - {path}
+    good = path.read_bytes()
+    damaged = [good[:-2], b"", b"{}", other.read_bytes(), good.replace(b"1.5", b"1.7")]
+    for count, content in enumerate([*damaged, b"\xff" + good, good + b"\0"], 3):
+        path.write_bytes(content)
+        assert ask("a", {"x": 1.5}) == ({"x": 1.5}, count)
+        assert ask("a", {"x": 0}) == ({"x": 1.5}, count)
+        assert path.read_bytes() == good
 
 
 def test_the_folder_is_ours_alone(ask):

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from disturbed import LIBRARY, OBSERVATIONS, SMALL, Disturbed
+from disturbed import OBSERVATIONS, SMALL, WRITTEN, Disturbed
 from project import Project
 
 
@@ -13,7 +13,7 @@ from project import Project
 def run(tmp_path_factory) -> Project:
     """The undisturbed run."""
     project = Project.copy(tmp_path_factory.mktemp("run"), SMALL, ("harmonic",))
-    result = project.snakemake(LIBRARY, "--cores", "1")
+    result = project.snakemake(WRITTEN[-1], "--cores", "1")
     assert result.returncode == 0, result.stdout + result.stderr
     return project
 
@@ -25,10 +25,9 @@ def disturbed(run, tmp_path):
     def copy(target: str) -> Disturbed:
         shutil.copytree(run.folder, tmp_path, dirs_exist_ok=True)
         made = run.digests()
-        if target == OBSERVATIONS:
-            for later in made.keys() - {target}:
-                (tmp_path / later).unlink()
-            made = {target: made[target]}
+        for later in WRITTEN[WRITTEN.index(target) + 1 :]:
+            (tmp_path / later).unlink()
+            del made[later]
         return Disturbed(tmp_path, target, made)
 
     return copy

@@ -159,7 +159,7 @@ def test_no_name_leaves_the_results(name):
         check_label("example", name)
     paper = {"title": "", "figures": {}, "tables": {}}
     shown = {"shows": "coefficients"}
-    study = {"figure": "bins_study", "caption": "", "examples": {"p": ["e"]}}
+    study = {"figure": "level_set", "caption": "", "examples": {"p": ["e"]}}
     for names in (
         {"studies": {name: study}},
         {"papers": {"p": {**paper, "figures": {name: shown}}}},

@@ -1,19 +1,35 @@
-"""Killed without warning (kill -9), and two Snakemakes at once: nothing is lost."""
+"""Jobs and Snakemake ended by a signal, two Snakemakes at once: nothing is lost."""
 
 import signal
+from itertools import product
 
-from disturbed import OBSERVATIONS
+import pytest
+from disturbed import OBSERVATIONS, WRITTEN
+from harm import WHOLE
+
+# (who is ended, by what, what is then said)
+ENDED = (
+    ("worker", signal.SIGKILL, "Error in rule"),
+    ("worker", signal.SIGTERM, "Error in rule"),
+    ("snakemake", signal.SIGTERM, "Will exit after finishing currently running jobs"),
+    ("snakemake", signal.SIGINT, "Terminating processes on user request"),
+)
+# Every stage in every way in `make attack`, in one of them in `make test`.
+CASES = list(product(WRITTEN, ENDED)) if WHOLE else [*zip(WRITTEN, ENDED, strict=True)]
 
 
-def test_killed_worker(disturbed):
-    project = disturbed(OBSERVATIONS)
-    project.without(OBSERVATIONS)
+@pytest.mark.parametrize(("written", "ended"), CASES)
+def test_ended_while_a_stage_writes(disturbed, written, ended):
+    who, number, said = ended
+    project = disturbed(written)
+    project.without(written)
     with project.caught() as (snakemake, worker):
-        worker.kill()
-        assert snakemake.wait(60) != 0
-    assert "Error in rule simulate" in project.told()
+        {"worker": worker, "snakemake": snakemake}[who].send_signal(number)
+        worker.send_signal(signal.SIGCONT)
+        code = snakemake.wait(60)
+    assert said in project.told()
     assert "Traceback" not in project.told()
-    assert not (project.folder / OBSERVATIONS).exists()
+    assert (code == 0) <= (project.folder / written).exists()
     project.completes()
 
 

@@ -8,13 +8,11 @@ from density_support import (
     drawn,
     exact,
     identified,
-    oscillator,
     simulation,
 )
 from stages import validate
 
 from leastaction.core.families import system_from_config
-from leastaction.densities import stationary_samples
 from leastaction.figures.style import draw, finding
 from leastaction_papers.fokker_planck.stationary_parameters import (
     parameters,
@@ -181,46 +179,12 @@ def test_the_table_has_one_row_per_estimator_and_parameter(panel):
     )
 
 
-def without_noise(estimator, bins):
-    """Panel of the exact density in so many cells."""
-    settings = simulation(exact=True)
-    settings["histogram"] = settings["histogram"] | {"bins": bins}
-    key = {"example": "test", "seed": 3, "replicate": 0}
-    system = system_from_config(SYSTEM)
-    data = stationary_samples.histogram(system, settings, **key, units={"x": "m"})
-    model = {estimator: identified(data, estimator)}
-    return Panel("x", {**config(LIBRARY), "simulate": settings}, model, {})
-
-
-def test_the_curve_without_noise_is_that_of_the_exact_density():
-    shown = without_noise("published", 50)
-    k, c = parameters(shown.config, shown.model("published"))
+def test_the_error_of_the_damping_is_that_of_the_central_differences():
+    """Without noise of counting, in 50 x 50 cells (erratum 119)."""
+    model = identified(exact(), "published")
+    k, c = parameters(config(), model)
     assert round(100 * c.error[0], 2) == -1.26
     assert round(100 * k.error[0], 3) == -0.003
-
-
-def test_the_study_of_cells_draws_exact_densities_as_lines(panel):
-    exact_ones = [without_noise("published", bins) for bins in (25, 50)]
-    left, right = draw("bins_study", [panel, *exact_ones], {"dpi": 50}).axes
-    for axes, j in ((left, 0), (right, 1)):
-        (line,) = [line for line in axes.lines if list(line.get_xdata()) == [25, 50]]
-        errors = [
-            100 * parameters(one.config, one.model("published"))[j].error[0]
-            for one in exact_ones
-        ]
-        np.testing.assert_allclose(line.get_ydata(), errors)
-
-
-def test_an_exact_density_is_that_of_a_linear_law():
-    settings = simulation(exact=True)
-    stationary_samples.check(oscillator(), settings)
-    with pytest.raises(ValueError, match="linear system with additive noise"):
-        stationary_samples.check(oscillator(a2=0.5), settings)
-
-
-def test_an_exact_density_is_not_scored():
-    shown = without_noise("published", 50)
-    assert not len(example_rows("p", Panel("x", shown.config, shown.models, {})))
 
 
 @pytest.mark.parametrize(

@@ -102,24 +102,57 @@ def test_what_slurm_refuses(slurm, tmp_path, partition, words):
     assert "Traceback" not in result.stdout + result.stderr
 
 
-def test_a_node_that_dies(slurm, tmp_path):
-    project = Project.copy(tmp_path, {"replicates": 200}, ("harmonic",))
-    project = on_cluster(project)
+def job_ids() -> list[str]:
+    listed = ["squeue", "--noheader", "--format=%A", "--states=running"]
+    return subprocess.check_output(listed, text=True).split()
+
+
+def dies():
+    """The node."""
+    node = ["scontrol", "update", f"NodeName={socket.gethostname()}"]
+    subprocess.run([*node, "State=DOWN", "Reason=test"], check=True)
+    time.sleep(3)
+    # It may have come back by itself.
+    subprocess.run([*node, "State=RESUME"], check=False)
+
+
+def cancelled():
+    subprocess.run(["scancel", *job_ids()], check=True)
+
+
+def requeued():
+    (job,) = job_ids()
+    subprocess.run(["scontrol", "requeue", job], check=True)
+    # It waits for two minutes otherwise.
+    due = ["scontrol", "update", f"JobId={job}", "StartTime=now"]
+    end = time.monotonic() + 60
+    while subprocess.run(due, check=False).returncode:
+        assert time.monotonic() < end
+        time.sleep(1)
+
+
+@pytest.mark.parametrize(
+    ("happens", "says", "jobs"),
+    [(dies, "NODE_FAIL", 2), (cancelled, "CANCELLED", 2), (requeued, "", 1)],
+)
+def test_a_job_that_is_lost_runs_again(slurm, tmp_path, happens, says, jobs):
+    local = Project.copy(tmp_path / "local", {"replicates": 200}, ("harmonic",))
+    cluster = on_cluster(twin(local, tmp_path / "cluster"))
     told = tmp_path / "told.txt"
     with open(told, "w") as file:
-        process = project.start(SMALL, *PROFILE, stdout=file, stderr=subprocess.STDOUT)
+        process = cluster.start(SMALL, *PROFILE, stdout=file, stderr=subprocess.STDOUT)
         try:
             end = time.monotonic() + 180
-            while not list((tmp_path / SMALL).parent.glob(".*.part")):
+            while not list((cluster.folder / SMALL).parent.glob(".*.part")):
                 assert time.monotonic() < end, told.read_text()
                 time.sleep(0.2)
-            node = ["scontrol", "update", f"NodeName={socket.gethostname()}"]
-            subprocess.run([*node, "State=DOWN", "Reason=test"], check=True)
-            time.sleep(3)
-            # It may have come back by itself.
-            subprocess.run([*node, "State=RESUME"], check=False)
-            assert process.wait(300) == 0, told.read_text()
+            happens()
+            made = local.snakemake(SMALL)
+            assert made.returncode == 0, made.stdout + made.stderr
+            assert process.wait(400) == 0, told.read_text()
         finally:
             process.kill()
-    assert "NODE_FAIL" in told.read_text()
-    assert (tmp_path / SMALL).exists()
+    text = told.read_text()
+    assert says in text
+    assert text.count("SLURM jobid") == jobs, text
+    assert cluster.digests() == local.digests()

@@ -153,7 +153,7 @@ HOSTILE = {
         {
             "studies": {
                 "../../evil": {
-                    "figure": "bins_study",
+                    "figure": "level_set",
                     "caption": "",
                     "examples": {PAPER: ["harmonic"]},
                 }

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_every_figure_is_a_function_of_the_module_that_is_named_for_it():
-    assert {"coefficients", "identified_hamiltonian", "bins_study"} <= set(figures())
+    assert {"coefficients", "identified_hamiltonian", "level_set"} <= set(figures())
     for name, module in figures().items():
         assert callable(getattr(import_module(module), name)), name
 

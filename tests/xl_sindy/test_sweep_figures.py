@@ -10,10 +10,9 @@ import xarray as xr
 from synthetic_sweep import PENDULUM, swept
 from test_figures import words
 
-from leastaction.figures.style import StyledFigure, draw, finding
-from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, joined
+from leastaction.figures.style import draw, finding
+from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel
 from leastaction_papers.scorecard.recovery import shown_case, shown_mode
-from leastaction_papers.scorecard.study import label_of_level, level_axis
 
 LEVELS = (0.0, 1e-3, 2e-2, 1e-1)
 ROWS = [
@@ -47,11 +46,9 @@ def two_panels():
     return [panel(rows=ROWS), panel("xl/other", rows=ROWS)]
 
 
-def panel(example="xl/pendulum", channels=None, rows=()):
+def panel(example="xl/pendulum", rows=()):
     config = copy.deepcopy(PENDULUM)
     config["publish"] = {"rows": list(rows)}
-    if channels:
-        config["simulate"]["noise"]["channels"] = channels
 
     def wrong(level):
         return 0.75 if level > 0.01 else 0.0
@@ -66,7 +63,7 @@ def panel(example="xl/pendulum", channels=None, rows=()):
     return Panel(example, config, models, rollouts)
 
 
-@pytest.mark.parametrize("name", ["trajectories", "noise_limits", "success_study"])
+@pytest.mark.parametrize("name", ["trajectories", "noise_limits"])
 def test_axes_have_units_and_nothing_is_clipped(name):
     figure = draw(name, two_panels(), {"width": 160})
     assert len(figure.legends) == 1
@@ -85,33 +82,9 @@ def test_axes_have_units_and_nothing_is_clipped(name):
         assert extent.x1 <= box.x1
 
 
-@pytest.mark.parametrize("name", ["noise_limits", "success_study"])
-def test_without_a_sweep_there_is_nothing_to_draw(name):
+def test_without_a_sweep_there_is_nothing_to_draw():
     with pytest.raises(ValueError, match="no "):
-        draw(name, [Panel("empty", copy.deepcopy(PENDULUM), {}, {})], {})
-
-
-def test_shares_are_those_of_the_replicates():
-    figure = draw("success_study", [panel()], {})
-    found = {
-        bars.lines[0].get_marker(): list(bars.lines[0].get_ydata())
-        for bars in figure.axes[0].containers
-    }
-    # The published estimator has an extra term in three of four replicates above 0.01.
-    assert found == {"o": [100] * 4, "D": [100, 100, 25, 25], "s": [0] * 4}
-
-
-def test_an_infinite_error_stands_at_the_upper_edge():
-    shown = panel()
-    shown.recoveries["sindy_pi"]["worst_error"][:, :, 2:] = np.inf
-    figure = draw("success_study", [shown], {})
-    bottom = figure.axes[1]
-    (edge,) = (line for line in bottom.lines if line.get_gid() == "infinite")
-    assert edge.get_marker() == "s"
-    assert list(edge.get_ydata()) == [1, 1]
-    assert edge.get_transform() == bottom.get_xaxis_transform()
-    assert r"$\infty$" in words(figure)
-    assert r"$\infty$" not in words(draw("success_study", [panel()], {}))
+        draw("noise_limits", [Panel("empty", copy.deepcopy(PENDULUM), {}, {})], {})
 
 
 def test_a_line_of_limits_begins_at_the_lowest_level_done():
@@ -166,28 +139,6 @@ def test_training_and_validation_are_told_apart_in_every_panel():
     text = words(figure)
     assert text.count("training") == text.count("validation") == 2
     assert r"$\sigma = 2\times10^{-2}$" in text
-
-
-def test_levels_are_named_at_zero_and_powers_of_ten():
-    axes = StyledFigure({"width": 180, "dpi": 50}, 50).subplots()
-    levels = [0.0, 1e-8, 1e-6, 1e-3, 5e-3, 1e-2, 4e-2, 0.1, 0.8]
-    level_axis(axes, levels)
-    shown = [label.get_text() for label in axes.get_xticklabels()]
-    assert shown == ["$0$", "$10^{-3}$", "0.01", "0.1", "0.8"]
-    np.testing.assert_array_equal(axes.get_xticks(), [0, 3, 5, 7, 8])
-    np.testing.assert_array_equal(axes.get_xticks(minor=True), [1, 2, 4, 6])
-    assert label_of_level(0.02) == r"$2\times10^{-2}$"
-
-
-def test_a_variant_with_the_same_data_is_shown_with_its_example():
-    base, other = panel(), panel("xl/pendulum-slow", channels=["q"])
-    variant = panel("xl/pendulum-smoothed")
-    models = {f"{name}_smoothed": m for name, m in variant.models.items()}
-    smoothed = Panel(variant.example, variant.config, models, {})
-    one, two = joined([base, smoothed, other])
-    assert one.example == base.example and two is other
-    assert set(one.models) == {*base.models, *models}
-    assert set(one.rollouts) == set(base.rollouts)
 
 
 def test_findings_count_where_the_rival_is_worse():

@@ -1,8 +1,8 @@
 """Results of long computations, stored on disk between jobs.
 
 An entry is a JSON document under a name made of its key and of the source that computes
-it. A folder that others may write to is not used. Jobs that race write the same
-bytes.
+it. It begins with its checksum; one that does not match is computed again. A folder
+that others may write to is not used. Jobs that race write the same bytes.
 """
 
 import contextlib
@@ -56,12 +56,21 @@ def cached(key: str, sources: Sequence[str | Path], compute: Callable[[], dict |
     for source in sources:
         digest.update(Path(source).read_bytes())
     path = cache_folder() / f"result_{digest.hexdigest()[:24]}.json"
+
+    def sealed(text: str) -> str:
+        """The text after its checksum, which no other key gives."""
+        checksum = hashlib.blake2b(text.encode(), key=digest.digest())
+        return f"{checksum.hexdigest()}\n{text}"
+
     if private(path.parent):
-        with contextlib.suppress(OSError, ValueError):  # absent, or no JSON
-            return json.loads(path.read_text("utf-8"))
+        with contextlib.suppress(OSError, UnicodeDecodeError):  # absent or damaged
+            entry = path.read_text("utf-8")
+            text = entry.partition("\n")[2]
+            if entry == sealed(text):
+                return json.loads(text)
     result = compute()
     if result is not None:
-        write_to_cache(json.dumps(result), path)
+        write_to_cache(sealed(json.dumps(result)), path)
     return result
 
 

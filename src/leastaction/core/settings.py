@@ -406,9 +406,10 @@ class ConfigError(ValueError):
     """What is wrong with a configuration, all of it."""
 
     def __init__(self, where: str, problems: list[str]):
-        self.problems = problems
-        shown = [p if len(p) < LONGEST else f"{p[:LONGEST]} ..." for p in problems]
-        listing = "\n".join(f"  - {problem}" for problem in shown)
+        self.problems = [
+            p if len(p) < LONGEST else f"{p[:LONGEST]} ..." for p in problems
+        ]
+        listing = "\n".join(f"  - {problem}" for problem in self.problems)
         super().__init__(f"{where} cannot be used:\n{listing}")
 
 

@@ -136,12 +136,14 @@ class System:
                 f"lagrangian is {repr(self.lagrangian)[:60]}; expected text such as "
                 "'m*xdot**2/2 - k*x**2/2'"
             )
-        names = self.coordinates
-        if isinstance(names, str) or not isinstance(names, Sequence | set | frozenset):
-            raise ValueError(
-                f"coordinates are {str(names)[:60]!r}; expected names in a "
-                "list, such as ['x']"
-            )
+        for what in ("inputs", "coordinates"):
+            names = getattr(self, what)
+            listed = isinstance(names, Sequence | set | frozenset)
+            if isinstance(names, str) or not listed:
+                raise ValueError(
+                    f"{what} are {str(names)[:60]!r}; expected names in a list, such "
+                    "as ['x']"
+                )
         if isinstance(self.lagrangian, str):
             self._read_text()
         elif not names:

@@ -26,7 +26,7 @@ True
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -46,7 +46,6 @@ from leastaction.core.settings import (
     Positive,
     Settings,
     Share,
-    absent,
 )
 from leastaction.densities import EVERY_PART, KIND_OF_DATA
 
@@ -86,10 +85,6 @@ class GillHistogram(StationaryPath):
 
     histogram: Histogram = Field(
         description="Cells of the states (q, qdot) that are counted."
-    )
-    exact: Literal[True] | None = absent(
-        "Probabilities of the cells instead of counts, of a linear oscillator with "
-        "additive noise: no noise of counting."
     )
 
 

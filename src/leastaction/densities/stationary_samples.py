@@ -11,7 +11,6 @@ no cells, but they exist only for densities with light tails.
 from collections.abc import Mapping
 
 import numpy as np
-import sympy as sp
 import xarray as xr
 
 from leastaction.core.compiled import kernel
@@ -143,8 +142,7 @@ def check(system: System, settings: Mapping) -> None:
     ------
     ValueError
         If the batches do not divide the trajectories; or, of a histogram, the state has
-        more than two dimensions, the domain is empty, or a density is to be exact that
-        is not Gaussian.
+        more than two dimensions, or the domain is empty.
     """
     batches, trajectories = settings["batches"], settings["trajectories"]
     if trajectories % batches:
@@ -164,8 +162,6 @@ def check(system: System, settings: Mapping) -> None:
     for i, (a, b) in enumerate(zip(low, high, strict=True)):
         if not a < b:
             raise ValueError(f"histogram: low[{i}] = {a:g} is not below high {b:g}")
-    if settings.get("exact"):
-        _linear_law(system)
 
 
 def histogram(
@@ -179,18 +175,14 @@ def histogram(
     """
     check(system, settings)
     grid, batches = settings["histogram"], settings["batches"]
-    if settings.get("exact"):
-        counts = [_cell_probabilities(system, grid)] * batches
-        samples = np.ones(batches)
-    else:
-        filled = [PlaneHistogram(**grid) for _ in range(batches)]
+    filled = [PlaneHistogram(**grid) for _ in range(batches)]
 
-        def count(trajectory, path):
-            filled[trajectory % batches].add(path)
+    def count(trajectory, path):
+        filled[trajectory % batches].add(path)
 
-        stream(system, settings, count, **key)
-        counts = [one.counts[0] for one in filled]
-        samples = np.full(batches, _samples(settings))
+    stream(system, settings, count, **key)
+    counts = [one.counts[0] for one in filled]
+    samples = np.full(batches, _samples(settings))
     half = np.arange(grid["bins"]) + 0.5
     centres = [
         low + half * (high - low) / grid["bins"]
@@ -219,37 +211,6 @@ def _samples(settings: Mapping) -> int:
     """Samples of one batch."""
     steps = step_count(settings["duration"], settings["time_step"])
     return steps * settings["trajectories"] // settings["batches"]
-
-
-def _linear_law(system: System) -> tuple[np.ndarray, np.ndarray]:
-    """Matrices A and D Dᵀ of ẋ = A x + D Ẇ, x = (q, q̇); ValueError if not linear."""
-    drift = system.evaluated(system.drift)
-    matrix = drift.jacobian(list(system.state))
-    noise = system.evaluated(system.diffusion)
-    rest = sp.expand(drift - matrix * sp.Matrix(system.state))
-    if matrix.free_symbols or noise.free_symbols or any(rest):
-        raise ValueError(
-            "simulate.exact: the density is known of a linear system with additive "
-            "noise alone; leave out 'exact'"
-        )
-    square = np.zeros((2 * system.dof,) * 2)
-    square[system.dof :, system.dof :] = np.array(noise * noise.T, dtype=float)
-    return np.array(matrix, dtype=float), square
-
-
-def _cell_probabilities(system: System, grid: Mapping) -> np.ndarray:
-    """Probability of every cell of a linear oscillator, shape (q_bin, qdot_bin).
-
-    The stationary density is Gaussian; its covariance P solves the Lyapunov equation
-    A P + P Aᵀ + D Dᵀ = 0, and q and q̇ are independent.
-    """
-    from scipy.linalg import solve_continuous_lyapunov
-    from scipy.special import ndtr
-
-    matrix, square = _linear_law(system)
-    std = np.sqrt(np.diag(solve_continuous_lyapunov(matrix, -square)))
-    edges = np.linspace(grid["low"], grid["high"], grid["bins"] + 1)
-    return np.outer(*np.diff(ndtr(edges / std), axis=0).T)
 
 
 def moments(

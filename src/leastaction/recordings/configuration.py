@@ -521,13 +521,14 @@ def kind_of(written) -> "Kind | None":
     ValueError if there is no such kind.
     """
     name = written.get("kind", MOTION) if isinstance(written, Mapping) else MOTION
-    if name == MOTION or not isinstance(name, str):
+    if isinstance(name, str) and name == MOTION:
         return None
     from leastaction.core.own_data import kinds
 
-    if name not in kinds():
+    if not isinstance(name, str) or name not in kinds():
         raise ConfigError("kind", [unknown("kind", name, [MOTION, *kinds()])])
-    return kinds()[kinds()[name].of_import(written.get("import") or {})]
+    part = written.get("import")
+    return kinds()[kinds()[name].of_import(part if isinstance(part, Mapping) else {})]
 
 
 def _misplaced(example: Mapping, kind: "Kind | None") -> list[str]:

@@ -11,13 +11,13 @@ import numpy as np
 
 from leastaction.core.method import rollout
 from leastaction.core.observations import equal_lengths, shape, trajectories
-from leastaction.core.own_data import kinds
 from leastaction.core.progress import progress_bar
 from leastaction.core.recipe import Recipe
 from leastaction.core.settings import ConfigError
 from leastaction.recordings.configuration import (
     MOTION,
     import_settings,
+    kind_of,
     predict_settings,
     recording_from_config,
 )
@@ -234,25 +234,30 @@ def described(
     if "files" in reading:
         raise RecordingError("files are the data: give their paths first, in a list")
     files, frames, found, units = tables_of(data, time, trajectory)
-    own = kinds().get((sections or {}).get("kind", MOTION))
-    own = own and kinds()[own.of_import(reading)]
-    if coordinates is None and own and "coordinates" not in own.sections:
-        coordinates = {}
-    elif coordinates is None:
-        coordinates = _by_name(units, columns)
-    elif not isinstance(coordinates, Mapping):
-        coordinates = {n: units.get(n) or _unit(n) for n in _several(coordinates)}
-    given = {
-        **(sections or {}),
-        "import": {
-            **reading,
-            "files": files,
-            **found,
-            "coordinates": coordinates,
-            **{key: value for key, value in columns.items() if value is not None},
-        },
-    }
     try:
+        own = kind_of({**(sections or {}), "import": reading})
+        if coordinates is None and own and "coordinates" not in own.sections:
+            coordinates = {}
+        elif coordinates is None:
+            coordinates = _by_name(units, columns)
+        elif not isinstance(coordinates, Mapping):
+            names = _several(coordinates)
+            if not all(isinstance(name, str) for name in names):
+                raise RecordingError(
+                    f"coordinates are {type(coordinates).__name__}; expected names, or "
+                    "units by name, such as {'theta': 'rad'}"
+                )
+            coordinates = {name: units.get(name) or _unit(name) for name in names}
+        given = {
+            **(sections or {}),
+            "import": {
+                **reading,
+                "files": files,
+                **found,
+                "coordinates": coordinates,
+                **{key: value for key, value in columns.items() if value is not None},
+            },
+        }
         example = recording_from_config("data", given, Path.cwd(), frames=frames)
     except ConfigError as error:
         raise RecordingError("\n".join(error.problems)) from None

@@ -50,10 +50,8 @@ def rows(case: Case) -> Iterator[dict]:
     """Printed numbers, then the errors and the coverage of every parameter.
 
     What the density does not determine has no error; one row counts the replicates that
-    say so. An exact density has no rows: without noise there is nothing to judge.
+    say so.
     """
-    if case.config["simulate"].get("exact"):
-        return
     if case.estimator in (BASELINE, MAIN):
         yield from printed_rows(case, own_rows(case), PRINTED)
     yield from rows_of(case, [REFUSED])

@@ -28,30 +28,16 @@ class Look:
     """Look of an estimator: `label` in legends, `marker` of marks, `dashes` of lines.
 
     `colour` is a setting of the style, such as ``estimate_color``, or a colour.
-    `hollow` marks are white inside, and series dashed: on smoothed data.
     """
 
     label: str
     colour: str
     marker: str | tuple
     dashes: str | tuple = "-"
-    hollow: bool = False
 
     def color(self, settings: Mapping) -> str:
         """Colour in a style."""
         return settings.get(self.colour, self.colour)
-
-    def series(self, settings: Mapping) -> dict:
-        """Keyword arguments of a line with small marks."""
-        return {
-            "color": self.color(settings),
-            "marker": self.marker,
-            "markersize": 2.8,
-            "markerfacecolor": "white" if self.hollow else self.color(settings),
-            "markeredgewidth": 0.7,
-            "linestyle": (0, (4, 2.0)) if self.hollow else "-",
-            "linewidth": 0.9,
-        }
 
 
 LOOKS = {
@@ -92,7 +78,6 @@ COMPONENTS += ("#8a5a44", "#d1689c")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
 SIZE = 3.5
 OTHER = Look("", "lagrangian_sindy_color", "v", (0, (4, 1)))
-SMOOTHED = "_smoothed"
 
 
 def look(estimator: str, labels: Mapping[str, str] | None = None) -> Look:
@@ -101,14 +86,10 @@ def look(estimator: str, labels: Mapping[str, str] | None = None) -> Look:
     `labels` are what a family calls estimators, where that is not the name of the
     table.
     """
-    plain = estimator.removesuffix(SMOOTHED)
-    found = LOOKS.get(plain)
-    if found is None:
+    if estimator not in LOOKS:
         return replace(OTHER, label=estimator.replace("_", " "))
-    found = replace(found, label=(labels or {}).get(plain, found.label))
-    if plain != estimator:
-        found = replace(found, label=f"{found.label}, smoothed", hollow=True)
-    return found
+    known = LOOKS[estimator]
+    return replace(known, label=(labels or {}).get(estimator, known.label))
 
 
 def marked(
@@ -143,6 +124,21 @@ def range_bar(
     style = {"markersize": 4.0, "elinewidth": 0.9, "linestyle": "none"} | style
     axes.errorbar(x, middle, [[middle - low], [high - middle]], **style)
     return [float(low), float(high)]
+
+
+def label_of_level(level: float) -> str:
+    """Mathtext of a noise level: ``0``, ``10^{-3}``, ``2\\times10^{-2}``."""
+    if level == 0:
+        return "$0$"
+    mantissa, _, power = f"{level:.15e}".partition("e")
+    mantissa = float(mantissa)
+    ten = f"10^{{{int(power)}}}"
+    return f"${ten}$" if mantissa == 1 else f"${mantissa:g}\\times{ten}$"
+
+
+def level_text(level: float) -> str:
+    """Mathtext ``sigma = level``."""
+    return rf"$\sigma = {label_of_level(level).strip('$')}$"
 
 
 def time_axis(axes: Axes, time: np.ndarray) -> None:

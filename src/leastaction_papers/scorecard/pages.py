@@ -269,7 +269,8 @@ def _causes(rows: pd.DataFrame) -> str:
     for (paper, cause), group in rows.groupby(["paper", "cause"], sort=False):
         named = "; ".join(
             f"{row['example']}: {row['quantity']} ({row['item']}) "
-            f"{number_text(row['printed'])}, here {number_text(row['ours_median'], 4)}"
+            f"{number_text(row['printed'])}, "
+            f"here {number_text(row['ours_median'], 4) or 'none'}"
             for row in group.to_dict("records")
         )
         lines.append({"paper": paper, "cause": cause, "numbers: printed, here": named})

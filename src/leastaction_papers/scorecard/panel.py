@@ -254,18 +254,3 @@ def panels_from(
         rolled_out = dict(zip(config["rolled_out"], rollouts, strict=False))
         panels.append(Panel(name, config, own, rolled_out))
     return panels
-
-
-def joined(panels: Sequence[Panel]) -> list[Panel]:
-    """Panels with those variants joined to their example that have the same data."""
-    found: dict[tuple, Panel] = {}
-    for panel in panels:
-        base = panel.example.partition("-")[0]
-        data = repr([panel.config.get(part) for part in ("system", "simulate")])
-        first = found.get((base, data))
-        if first is not None:
-            models = {**first.models, **panel.models}
-            rollouts = {**first.rollouts, **panel.rollouts}
-            panel = replace(first, models=models, rollouts=rollouts)
-        found[base, data] = panel
-    return list(found.values())

@@ -17,17 +17,12 @@ from leastaction_papers.fokker_planck.figures.density_surface import (
 )
 from leastaction_papers.fokker_planck.stationary_parameters import (
     level_set_error,
-    parameters,
     samples,
     true_coefficients,
     true_level,
 )
-from leastaction_papers.scorecard.looks import look, marked, plain_numbers, range_bar
+from leastaction_papers.scorecard.looks import look, marked, plain_numbers
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel
-
-KINDS = {"lagrangian": "$L$", "dissipation": "damping"}
-# Of the marks of two estimators, over the number of cells.
-RELATIVE_DISTANCE = 0.04
 
 POINTS = 121
 # Ranges of the axes of Figures 3 and 4, in the true value.
@@ -54,47 +49,6 @@ def _error_axis(axes: Axes, settings: Mapping, linear: float = 1.0) -> None:
     axes.set_yscale("symlog", linthresh=linear)
     plain_numbers(axes.yaxis)
     axes.axhline(0, color=settings["truth_color"], linewidth=0.8, zorder=0)
-
-
-def _label(panel: Panel, label: str) -> str:
-    """Label of a parameter for an axis: what it belongs to, and the candidate."""
-    kind, _, term = label.partition(": ")
-    shown = panel.label(term)
-    if kind.startswith("noise strength"):
-        return f"noise, {shown}"
-    return f"{KINDS[kind]}, {shown}"
-
-
-def bins_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """Errors against the number of cells: exact density (lines), samples (marks)."""
-    labels = [p.label for p in parameters(panels[0].config, panels[0].model(MAIN))]
-    figure, (grid,) = grid_of(settings, 1, len(labels), row=75)
-    for k, name in enumerate(ORDER):
-        there = [panel for panel in panels if name in panel.models]
-        style, bias = _mark(name, settings), {}
-        for panel in there:
-            bins = panel.config["simulate"]["histogram"]["bins"]
-            found = parameters(panel.config, panel.models[name])
-            if panel.config["simulate"].get("exact"):
-                bias[bins] = [100 * parameter.error[0] for parameter in found]
-                continue
-            x = bins * (1 + RELATIVE_DISTANCE * (k - 1))
-            for axes, parameter in zip(grid, found, strict=True):
-                range_bar(axes, x, 100 * parameter.error, **style)
-        if bias:
-            x, y = zip(*sorted(bias.items()), strict=True)
-            for axes, errors in zip(grid, np.transpose(y), strict=True):
-                axes.plot(x, errors, linewidth=0.9, color=style["color"])
-    for axes, label in zip(grid, labels, strict=True):
-        axes.set_xscale("log")
-        _error_axis(axes, settings, 0.1)
-        axes.set_xticks([25, 50, 100, 200], ["25", "50", "100", "200"])
-        axes.minorticks_off()
-        axes.set_xlabel("Cells along each side")
-        name = _label(panels[0], label)
-        axes.set_ylabel(f"Relative error of {name} (%)")
-    _legend(figure, panels, settings)
-    return figure
 
 
 def objective_independent(panels: Sequence[Panel], settings: Mapping) -> Figure:

@@ -3,7 +3,6 @@
 from leastaction.ensembles.figures import SHARED as OF_SHAKEN
 
 # Further figures of a file.
-SHARED = {"sensor_study": ("realisation_study",)}
 OF_ENSEMBLES = ("coefficients", "response", "hamiltonian")
 # Figures of an example, by the contract or by the kind of its data.
 EXAMPLE = {

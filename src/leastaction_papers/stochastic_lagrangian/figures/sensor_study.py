@@ -1,16 +1,21 @@
-"""How much sensor noise can an identification bear, and how few realisations?"""
+"""How much noise of its sensors can an identification bear?"""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-from leastaction.figures.style import DASHED, grid_of, key, legend_on_top
-from leastaction_papers.scorecard.looks import log_numbers, look, range_bar
-from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel
+from leastaction.figures.style import DASHED, RANGE, grid_of, key, legend_on_top
+from leastaction_papers.scorecard.looks import (
+    label_of_level,
+    log_numbers,
+    look,
+    marked,
+    range_bar,
+)
+from leastaction_papers.scorecard.panel import MAIN, Panel
 from leastaction_papers.scorecard.scores import (
     coefficients,
     dissipation,
@@ -18,40 +23,19 @@ from leastaction_papers.scorecard.scores import (
     exact_support,
     volatilities,
 )
-from leastaction_papers.scorecard.study import (
-    LEAST_PERCENT,
-    by_title,
-    estimator_handles,
-    exact_share,
-    label_of_level,
-    percent_errors,
-)
 
-BOTH = "displacements and velocities"
-DISPLACEMENTS = "displacements alone"
-ACCELERATIONS = "accelerations alone"
-COLOURED = "correlated noise"
 ERRORS = {
     "coefficient": "coefficients",
     "damping": "damping",
     "volatility": "volatility",
 }
-# By what is recorded: marker, whether it is filled, line, and factor of the abscissa.
+# By the channels that are recorded: name, marker, whether it is filled, and line.
 KINDS = {
-    BOTH: ("o", True, "-", 1.0),
-    DISPLACEMENTS: ("s", False, DASHED, 1.2),
-    ACCELERATIONS: ("D", True, "-", 1.0),
-    COLOURED: ("^", False, "none", 1.44),
+    ("q",): ("displacements alone", "s", False, DASHED),
+    ("qddot",): ("accelerations alone", "D", True, "-"),
 }
-
-
-@dataclass(frozen=True)
-class Abscissa:
-    """What the examples of a study differ in: a number of each, and its axis."""
-
-    number: Callable[[Panel], float]
-    label: str
-    name: Callable[[float], str]
+# Less than any honest error: the floor of logarithmic axes.
+LEAST_PERCENT = 1e-6
 
 
 def sensor_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -59,58 +43,44 @@ def sensor_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
     One row per system: errors of the coefficients, of the damping where there is any,
     and of the volatility, and share of replicates with exactly the true terms, against
-    the standard deviation of the sensor noise over the rms of its channel. Data without
-    noise, if any, stand at the left.
-    ValueError if no panel has a noisy sensor, or one lacks a recommended model.
+    the standard deviation of the sensor noise over the rms of its channel.
+
+    Raises
+    ------
+    ValueError
+        If no panel has a noisy sensor, or one lacks a recommended model.
     """
-    if not any(level_of(panel) > 0 for panel in panels):
+    panels = [panel for panel in panels if level_of(panel) > 0]
+    if not panels:
         raise ValueError("sensor_study: no panel has a noisy sensor")
-    about = Abscissa(level_of, "Noise / rms of channel (1)", label_of_level)
-    handles = []
-    present = {kind_of(panel) for panel in panels}
-    for kind, (marker, filled, dashes, _) in KINDS.items():
-        if kind in present:
-            style = {"markersize": 4.0, "linewidth": 0.6, "linestyle": dashes}
-            style["markerfacecolor"] = "0.3" if filled else "white"
-            handles.append(key(kind, "0.3", marker, **style))
-    marks = estimator_handles(panels, settings, marker="none")
-    return _study(panels, settings, about, [*marks, *handles])
-
-
-def realisation_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """Errors and exact supports of examples that differ in the size of the ensemble.
-
-    As :func:`sensor_study`, against the number of realisations.
-    """
-    about = Abscissa(realisations, "Realisations (1)", "{:g}".format)
-    marks = estimator_handles(panels, settings, marker="o")
-    return _study(panels, settings, about, marks)
-
-
-def _study(panels, settings: Mapping, about: Abscissa, handles: list) -> Figure:
-    """One row per system, one column per error, and one of the shares."""
-    every = sorted({about.number(panel) for panel in panels})
-    levels = [level for level in every if level > 0]
+    levels = sorted({level_of(panel) for panel in panels})
     groups = by_title(panels)
     damped = any(panel.law.dissipation.any() for panel in panels)
     columns = [name for name in ERRORS if damped or name != "damping"]
     figure, grid = grid_of(settings, len(groups), len(columns) + 1, row=50, rest=13)
     for row, (title, members) in zip(grid, groups.items(), strict=True):
-        members = sorted(members, key=about.number)
-        for estimator in (MAIN, BASELINE):
-            there = [p for p in members if estimator == MAIN or estimator in p.models]
-            for kind in KINDS:
-                if of_kind := [p for p in there if kind_of(p) == kind]:
-                    x = [about.number(p) or _without_noise(levels) for p in of_kind]
-                    _draw(row, columns, of_kind, np.array(x), estimator, settings)
-        _finish(row, columns, title, every, about)
-    legend_on_top(figure, handles, 3)
+        for channels, kind in KINDS.items():
+            own = [panel for panel in members if _channels(panel) == channels]
+            if own:
+                _draw(row, columns, sorted(own, key=level_of), kind, settings)
+        _finish(row, columns, title, levels)
+    present = {_channels(panel) for panel in panels}
+    handles = [
+        key(
+            kind,
+            "0.3",
+            marker,
+            linestyle=dashes,
+            markersize=4.0,
+            linewidth=0.6,
+            markerfacecolor="0.3" if filled else "white",
+        )
+        for channels, (kind, marker, filled, dashes) in KINDS.items()
+        if channels in present
+    ]
+    marks = marked([MAIN], settings, RANGE, marker="none")
+    legend_on_top(figure, [*marks, *handles], 3)
     return figure
-
-
-def realisations(panel: Panel) -> float:
-    """Number of realisations in one data set."""
-    return panel.config["simulate"]["trajectories"]
 
 
 def level_of(panel: Panel) -> float:
@@ -119,13 +89,30 @@ def level_of(panel: Panel) -> float:
     return max((sensor.get("noise") or {}).values(), default=0.0)
 
 
-def kind_of(panel: Panel) -> str:
-    """What is recorded: a key of `KINDS`."""
-    sensor = panel.config["simulate"].get("sensor") or {}
-    if sensor.get("correlation", 1) > 1:
-        return COLOURED
-    alone = {("q",): DISPLACEMENTS, ("qddot",): ACCELERATIONS}
-    return alone.get(tuple(sensor.get("channels", ())), BOTH)
+def _channels(panel: Panel) -> tuple[str, ...]:
+    return tuple(panel.config["simulate"]["sensor"].get("channels", ()))
+
+
+def by_title(panels: Sequence[Panel]) -> dict[str, list[Panel]]:
+    """Panels of the same system, in the order in which they are given."""
+    groups: dict[str, list[Panel]] = {}
+    for panel in panels:
+        groups.setdefault(panel.title, []).append(panel)
+    return groups
+
+
+def percent_errors(panel: Panel) -> dict[str, np.ndarray]:
+    """Errors in per cent of `coefficient` and `volatility`, one per replicate.
+
+    Those of several degrees of freedom are their largest. Of a damped system there is
+    `damping`, too.
+    """
+    model, law = panel.model(MAIN), panel.law
+    errors = {"coefficient": coefficients(model, law).error}
+    if law.dissipation.any():
+        errors["damping"] = dissipation(model, law).error
+    errors["volatility"] = volatilities(model, law).errors.max(axis=1)
+    return {name: 100 * error for name, error in errors.items()}
 
 
 def finding(panels: Sequence[Panel]) -> str:
@@ -150,76 +137,32 @@ def finding(panels: Sequence[Panel]) -> str:
     )
 
 
-def realisation_study_finding(panels: Sequence[Panel]) -> str:
-    """How often terms are right with few realisations, and how the error falls."""
-    parts = []
-    for estimator in (MAIN, BASELINE):
-        shown = [panel for panel in panels if estimator in panel.models]
-        counts: dict[float, list[np.ndarray]] = {}
-        for panel in shown:
-            right = exact_support(panel.model(estimator), panel.law)
-            counts.setdefault(realisations(panel), []).append(right)
-        each = (
-            f"{sum(map(np.sum, hits))} of {sum(map(np.size, hits))} with {number:g}"
-            for number, hits in sorted(counts.items())
-        )
-        if counts:
-            parts.append(
-                f"The {estimator} estimator finds exactly the right terms in "
-                f"{', '.join(each)} realisations."
-            )
-    error, size = (
-        np.log([of(panel) for panel in panels])
-        for of in (
-            lambda p: np.sqrt(np.mean(percent_errors(p, MAIN)["coefficient"] ** 2)),
-            realisations,
-        )
-    )
-    titles = [panel.title for panel in panels]
-    # One straight line per system, of a common slope.
-    table = np.column_stack([size, *(np.equal(titles, t) for t in by_title(panels))])
-    slope = np.linalg.lstsq(table.astype(float), error)[0][0]
-    parts.append(
-        f"The rms error of the {MAIN} coefficients goes as the number of realisations "
-        f"to the power {slope:.2f}."
-    )
-    return " ".join(parts)
-
-
-def _draw(row, columns, panels: Sequence[Panel], x, estimator, settings) -> None:
-    marker, filled, dashes, shift = KINDS[kind_of(panels[0])]
-    colour = look(estimator).color(settings)
+def _draw(row, columns, panels: Sequence[Panel], kind, settings) -> None:
+    _, marker, filled, dashes = kind
+    colour = look(MAIN).color(settings)
     style = {"color": colour, "markerfacecolor": colour if filled else "white"}
-    x = x * shift * (1.1 if estimator == BASELINE else 1.0)
-    errors = [percent_errors(p, estimator) for p in panels]
+    x = [level_of(panel) for panel in panels]
+    errors = [percent_errors(panel) for panel in panels]
     for axes, name in zip(row, columns, strict=False):
         for place, found in zip(x, errors, strict=True):
             marks = {"fmt": marker, "zorder": 3, **style}
             range_bar(axes, place, found[name], LEAST_PERCENT, **marks)
         medians = [np.nanmedian(found[name]) for found in errors]
         axes.plot(x, medians, color=colour, linewidth=0.6, linestyle=dashes)
-    shares = [exact_share(p, estimator) for p in panels]
+    shares = [100 * exact_support(p.model(MAIN), p.law).mean() for p in panels]
     style |= {"markersize": 4.0, "linewidth": 0.6, "linestyle": dashes}
     row[-1].plot(x, shares, marker, clip_on=False, **style)
 
 
-def _without_noise(levels: Sequence[float]) -> float:
-    """Where data without noise stand on a logarithmic axis."""
-    return levels[0] / 10
-
-
-def _finish(
-    row: Sequence[Axes], columns, title: str, levels: Sequence[float], about: Abscissa
-) -> None:
-    names = [about.name(level) if level else "none" for level in levels]
-    places = [level or _without_noise(levels[1:]) for level in levels]
+def _finish(row: Sequence[Axes], columns, title: str, levels: Sequence[float]) -> None:
+    names = [label_of_level(level) for level in levels]
     for axes in row:
         axes.set_xscale("log")
-        axes.set_xlim(places[0] / 2, places[-1] * 3)
-        axes.xaxis.set_major_locator(FixedLocator(places))
+        axes.set_xlim(levels[0] / 2, levels[-1] * 3)
+        axes.xaxis.set_major_locator(FixedLocator(levels))
         axes.xaxis.set_major_formatter(FixedFormatter(names))
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_xlabel(about.label)
+        axes.set_xlabel("Noise / rms of channel (1)")
     for axes, name in zip(row, columns, strict=False):
         axes.set_ylabel(f"Error of {ERRORS[name]} (%)")
         log_numbers(axes.yaxis)

@@ -1,4 +1,4 @@
-"""How much noise each method manages: Figure 4 of xL-SINDy, and further."""
+"""How much noise each method manages: Figure 4 of xL-SINDy."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -9,29 +9,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leastaction.figures.readable import listed
-from leastaction.figures.style import StyledFigure, grid_of, key, legend_on_top, small
-from leastaction_papers.scorecard.looks import SMOOTHED, look
-from leastaction_papers.scorecard.panel import (
-    BASELINE,
-    MAIN,
-    Panel,
-    joined,
-    panel_title,
-)
+from leastaction.figures.style import StyledFigure, key, legend_on_top, small
+from leastaction_papers.scorecard.looks import label_of_level, look
+from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction_papers.scorecard.readable import plain_scientific
 from leastaction_papers.scorecard.recovery import (
     NoiseLimit,
     largest_noise,
     shown_mode,
-)
-from leastaction_papers.scorecard.study import (
-    label_of_level,
-    level_axis,
-    levels_of,
-    mark_infinite,
-    median_error,
-    places,
-    share_of_exact,
 )
 
 # In mm.
@@ -40,12 +25,7 @@ HEIGHT_OF_METHOD, HEIGHT_OF_REST = 6.5, 40.0
 MARKS = {"independent": ("o", 0.14), "shared": ("s", -0.14)}
 # Decades from the lowest level to the place of data without noise.
 DECADES_TO_NO_NOISE = 0.8
-DISTANCE_OF_METHODS = 0.07
-ORDER = [
-    name + data
-    for name in (MAIN, BASELINE, "sindy_pi", "lagrangian_sindy")
-    for data in ("", SMOOTHED)
-]
+ORDER = (MAIN, BASELINE, "sindy_pi", "lagrangian_sindy")
 look_of = partial(look, labels={BASELINE: "xL-SINDy"})
 
 
@@ -64,14 +44,14 @@ def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
     ValueError
         If no panel has a sweep over noise.
     """
-    panels = joined(panels)
     methods = in_order(panels)
     if not methods:
         raise ValueError("noise_limits: no panel has a sweep over noise")
     figure = StyledFigure(settings, HEIGHT_OF_METHOD * len(methods) + HEIGHT_OF_REST)
     grid = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
-    lowest = min(level for level in levels_of(panels) if level > 0)
-    least = np.log10(lowest) - DECADES_TO_NO_NOISE
+    swept = (found["noise_level"] for p in panels for found in p.recoveries.values())
+    levels = np.concatenate([found.values for found in swept])
+    least = np.log10(levels[levels > 0].min()) - DECADES_TO_NO_NOISE
     for i, (panel, axes) in enumerate(zip(panels, grid, strict=True)):
         for y, method in enumerate(methods):
             _printed(axes, y, panel, method, settings)
@@ -106,7 +86,6 @@ def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
 def finding(panels: Sequence[Panel]) -> str:
     """Who endures more noise, and the limits beside those of the paper."""
-    panels = joined(panels)
     said = []
     for panel in panels:
         limits = [
@@ -215,56 +194,6 @@ def _noise_axes(axes: Axes, least: float, settings: Mapping) -> None:
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color="0.92", linewidth=0.5)
     axes.set_axisbelow(True)
-
-
-def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """Share of replicates with exactly the right structure against noise, by method.
-
-    One column per system; a row for each mode of the noise, with 95 % Wilson intervals
-    where some fail and some do not. Below it the median over replicates of the largest
-    relative error of a true coefficient, wrong structures included. For a Lagrangian a
-    missing term counts as 100 % and an extra term, which the row above shows, costs
-    nothing; an implicit equation with any wrong term has no error: a median that is
-    infinite for this reason stands at the upper edge, marked ∞.
-
-    Raises
-    ------
-    ValueError
-        If no panel has a sweep over noise.
-    """
-    panels = joined(panels)
-    methods, levels = in_order(panels), levels_of(panels)
-    if not levels:
-        raise ValueError("success_study: no panel has a sweep over noise")
-    swept = [found for panel in panels for found in panel.recoveries.values()]
-    modes = [m for m in MARKS if any(m in found["noise_mode"] for found in swept)]
-    size, shared = (2 * len(modes), len(panels)), {"sharex": True, "sharey": "row"}
-    figure, grid = grid_of(settings, *size, row=42, rest=14, **shared)
-    for j, panel in enumerate(panels):
-        for mode, top, bottom in zip(modes, grid[::2, j], grid[1::2, j], strict=True):
-            for k, method in enumerate(methods):
-                case = _mode_of(panel, method, mode)
-                if case is None:
-                    continue
-                shift = DISTANCE_OF_METHODS * (k - (len(methods) - 1) / 2)
-                x = np.array(places(case["noise_level"].values, levels)) + shift
-                style = look_of(method).series(settings)
-                share_of_exact(top, x, case, style)
-                median_error(bottom, x, case, style)
-            level_axis(bottom, levels)
-        grid[0, j].set_title(panel_title(panels, j))
-    for mode, top, bottom in zip(modes, grid[::2], grid[1::2], strict=True):
-        top[0].set(ylabel=f"Right structure (%)\n{mode} noise", ylim=(-6, 106))
-        error = f"Worst coefficient error (%)\n{mode} noise"
-        bottom[0].set(ylabel=error, yscale="log")
-        mark_infinite(bottom)
-    for axes in grid[:-1].flat:
-        axes.set_xlabel("")
-    figure.align_ylabels(grid)
-    looks = [look_of(method) for method in methods]
-    handles = [key(one.label, **one.series(settings)) for one in looks]
-    legend_on_top(figure, handles, 4)
-    return figure
 
 
 def in_order(panels: Sequence[Panel]) -> list[str]:

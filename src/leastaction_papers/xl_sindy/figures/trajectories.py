@@ -19,10 +19,10 @@ from leastaction.figures.style import (
     note,
     small,
 )
+from leastaction_papers.scorecard.looks import level_text
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction_papers.scorecard.readable import plain_scientific
 from leastaction_papers.scorecard.recovery import shown_case
-from leastaction_papers.scorecard.study import level_text
 from leastaction_papers.xl_sindy.figures.noise_limits import look_of
 
 MOST_LEVELS = 3

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from leastaction.ensembles.innovation_tests import largest_line, ljung_box
+from leastaction.ensembles.innovation_tests import (
+    LARGEST,
+    _largest,
+    largest_line,
+    ljung_box,
+)
 from leastaction.ensembles.whittle import BandedStateSpace, tapered
 
 
@@ -51,3 +56,16 @@ def test_a_tone_that_hardly_correlates_is_seen_and_named(rng):
     p, frequency = largest_line(records, 0.5)
     assert p < 1e-3
     assert frequency == pytest.approx(0.7 / (2 * np.pi * 0.5), abs=1e-4)
+
+
+def test_the_largest_events_are_named_with_their_part_of_the_fourth_moment(rng):
+    """Each with what lies near it, counted once, less what a Gaussian force gives."""
+    z = rng.standard_normal(2000)
+    events = np.sort(rng.choice(19, LARGEST, replace=False)) * 100 + 50
+    z[events] = 30.0 + np.arange(LARGEST)
+    places, carried = _largest(z, 4)
+    np.testing.assert_array_equal(np.sort(places), events)
+    near = (events[:, None] + np.arange(-4, 5)).ravel()
+    normal = 3 * np.mean(z**2) ** 2
+    expected = np.sum(z[near] ** 4) - len(near) * normal
+    assert carried == pytest.approx(expected, rel=1e-9)
