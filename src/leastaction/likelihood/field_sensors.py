@@ -273,7 +273,6 @@ def starts_of(full: Modal, readings: Readings, usable) -> list[np.ndarray]:
             seen = modes(rates, shapes, count)
             oscillates = seen[1] < MOST_DAMPED
             found.append([part[oscillates] for part in seen])
-    pool = [np.concatenate(parts) for parts in zip(*found, strict=True)]
     subsets = [[i] for i in elastic] + [list(two) for two in combinations(elastic, 2)]
     result = []
     for chosen in subsets:
@@ -282,19 +281,14 @@ def starts_of(full: Modal, readings: Readings, usable) -> list[np.ndarray]:
             alone = np.zeros(len(full.stiffness))
             alone[first] = np.sign(np.trace(full.stiffness[first]))
             square = full.modes(alone)[0]
-            alone[first] *= main**2 / square[square > ROUNDING * square.max()][mode]
+            alone[first] *= main**2 / square[square > ROUNDING * square[FEWEST]][mode]
             starts += [
-                _matched(full, readings, alone, chosen, lossy, outputs)
+                (_matched(full, readings, alone, chosen, lossy, outputs), outputs)
                 for outputs in found
                 if len(outputs[0]) >= len(chosen)
             ]
-        # A mode of the pool that is far from those of a line may be no mode.
-        starts.sort(
-            key=lambda c: np.minimum(
-                _apart(full, readings, c, pool)[0].min(axis=1), LARGEST_MISFIT
-            ).mean()
-        )
-        result += starts[:STARTS]
+        starts.sort(key=lambda start: -_agreement(full, readings, *start))
+        result += [coefficients for coefficients, _ in starts[:STARTS]]
     return result
 
 
@@ -327,6 +321,18 @@ def _matched(
     return np.concatenate([c, d])
 
 
+def _agreement(full: Modal, readings: Readings, coefficients, outputs) -> float:
+    """Modes of the outputs that those of a line agree with, less those left out.
+
+    Sensors that see a mode see those below it, too; of a dense line one is always near.
+    """
+    apart, _ = _apart(full, readings, coefficients, outputs)
+    matched = apart.argmin(axis=1)
+    agree = 1 - np.minimum(apart.min(axis=1) / LARGEST_MISFIT, 1.0)
+    left_out = matched.max() + 1 - len(np.unique(matched))
+    return float(agree.sum() - left_out)
+
+
 def _apart(full: Modal, readings: Readings, coefficients, outputs):
     """How far modes of the outputs are from those of a line, and the latter.
 
@@ -336,7 +342,7 @@ def _apart(full: Modal, readings: Readings, coefficients, outputs):
     frequency, _, shapes = outputs
     squares, vectors = full.modes(coefficients[: len(full.stiffness)])
     vectors, order = vectors[:, :MOST], readings.orders
-    omega = np.sqrt(np.maximum(squares[:MOST], ROUNDING * abs(squares[MOST])))
+    omega = np.sqrt(np.maximum(squares[:MOST], ROUNDING * abs(squares[FEWEST])))
     number = np.arange(len(omega))
     known, sought = np.log(omega), np.log(frequency)
     place = np.interp(sought, known, number)
