@@ -447,7 +447,7 @@ def free_by_pysindy():
         tops += [np.sin(a - 2 * b), np.sin(2 * a - b)]
         return np.stack([*tops, *(x / bottom for x in tops)], axis=1)
 
-    optimizer = ps.STLSQ(threshold=0.5, alpha=1e-6)
+    optimizer = ps.STLSQ(threshold=0.2, alpha=1e-6)
     fitted = optimizer.fit(columns(q, v), w).coef_
 
     def path(time, start):

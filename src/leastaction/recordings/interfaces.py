@@ -48,6 +48,7 @@ SHELL = FILES | {
 }
 # The same in Python.
 PYTHON = FILES | {
+    r"import\.(\w+): (.*), such as --.*": r"\1: \2, such as \1={'name': 'unit'}",
     r"(?:import|validate|estimators\.recommended)\.(\w+)": r"\1",
     r"`leastaction (calibrate|modes)`": r"`leastaction.\1`",
     ENTRY: lambda m: f"`{_argument(m[1], yaml.safe_load(m[2]))}`",
