@@ -28,10 +28,12 @@ COMPARISONS = {
     "sindy_pi": "SINDy-PI",
     "xl_sindy": "Fit of xL-SINDy",
     "port_hamiltonian": "Fit of port-Hamiltonian efforts",
+    "trades": "Tools of four trades",
 }
 PACKAGES = (
     *("numpy", "scipy", "numba", "torch", "torchsde", "jax", "diffrax", "sdeint"),
-    *("pysindy", "cvxpy", "scs", "gpytorch", "scikit-learn"),
+    *("pysindy", "cvxpy", "scs", "gpytorch", "scikit-learn", "pyOMA-2"),
+    *("lumicks.pylake", "sysidentpy", "jax-sysid"),
 )
 COLUMNS = ("", "CPU s", "wall s", "compiling, CPU s", "ratio of CPU", "")
 INTRODUCTION = """\

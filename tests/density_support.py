@@ -19,7 +19,6 @@ CELLS = ("q_bin", "qdot_bin")
 STAGES = ("differentiate", "assemble", "identify")
 CHAINS = {
     "published": ("central_stencil", "stationary_residual", "residual_least_squares"),
-    "split_sample": ("central_stencil", "stationary_residual", "split_sample_residual"),
     "recommended": ("bump_functions", "weak_fokker_planck", "ito_gmm"),
 }
 

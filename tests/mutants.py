@@ -34,7 +34,7 @@ PACKAGE = ROOT / "src" / "leastaction"
 NOT_MUTATED = ("figures", "report")
 # Tests of other processes, which cannot be traced.
 NOT_TRACED = ("workflow", "slurm", "docs")
-FILES = 3
+FILES = 4
 # Changed lines of a module that is drawn: its tests are traced once for all.
 LINES = 5
 # s of the processor: of the tests of a mutant, and of the tests of a file, traced.

@@ -65,6 +65,7 @@ def _main(arguments, folder, environment, files):
     os.environ.clear()
     os.environ.update(environment)
     sys.path[:0] = environment["PYTHONPATH"].split(os.pathsep)
+    sys.dont_write_bytecode = False
     from snakemake.cli import main
 
     main(arguments)
@@ -92,8 +93,11 @@ class Project:
         config: dict = TINY,
         examples: tuple[str, ...] | None = EXAMPLES,
     ) -> "Project":
-        """Copy the project's files into `folder`, with these examples of a paper."""
-        ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+        """Copy the project's files into `folder`, with these examples of a paper.
+
+        Byte code comes with them: to compile the package takes seconds.
+        """
+        ignored = shutil.ignore_patterns("*.egg-info")
         folder.mkdir(parents=True, exist_ok=True)
         for name in COPIED:
             source = ROOT / name

@@ -4,7 +4,6 @@ import copy
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 
@@ -232,84 +231,3 @@ def test_formulas_of_a_notebook_keep_their_signs(model):
     text = type(model)(data).latex_terms()
     assert r"\left(- \frac{\dot{x}^{2}}{2}\right)" in text
     assert r"\left(x^{2} - x\right)" in text
-
-
-SWINGS = np.array([size * np.cos(12 * TIME) for size in (0.2, 0.3, 0.4, 0.5)])
-TABLE = pd.DataFrame({"t": TIME, "theta [deg]": SWINGS[0], "force": SWINGS[1]})
-# What is changed of la.learn(TABLE, time="t", coordinates={"theta": "theta [deg]"}),
-# and what the one sentence says.
-MISTAKES = {
-    "an array without a name": (
-        {"data": SWINGS, "time": TIME},
-        "expected a path, .* arrays by name such as {'theta': theta}",
-    ),
-    "no clock": (
-        {"data": {"x": SWINGS}, "time": None},
-        "expected the times of the samples in s, or the step between them",
-    ),
-    "times of a table": ({"time": TIME}, "write the name of its column, or {'rate'"),
-    "times of fewer samples": (
-        {"data": {"x": SWINGS}, "time": TIME[:-1], "coordinates": None},
-        "expected one time for every sample",
-    ),
-    "a state as columns": (
-        {"data": {"x": SWINGS.T}, "time": TIME, "coordinates": None},
-        r"look like \(time, trajectory\); expected .* such as x.T",
-    ),
-    "arrays of unequal length": (
-        {"data": {"x": SWINGS, "y": SWINGS[:, :9]}, "time": TIME, "coordinates": None},
-        "Cut them to the same samples",
-    ),
-    "no column of the time": ({"time": "time"}, "unknown column 'time'. Known: t, "),
-    "no coordinates": ({"coordinates": None}, "write the unit of each column that is"),
-    "no such column": ({"coordinates": ["phi"]}, "unknown column 'phi'. Known: t, the"),
-    "no such unit": (
-        {"coordinates": {"theta": "theta [degrs]"}},
-        "'degrs' is not a unit; write something like rad, deg",
-    ),
-    "an input elsewhere": (
-        {"inputs": {"x": "force [N]"}},
-        "there is no coordinate 'x'; these are theta",
-    ),
-    "an unknown gain without a scale": (
-        {"inputs": {"theta": {"column": "force", "unit": "A", "gain": "unknown"}}},
-        "nothing sets the scale of the law; give the gain, or a coefficient",
-    ),
-    "two unknown gains": (
-        {
-            "data": TABLE.assign(other=1.0),
-            "coordinates": {"theta": "theta [deg]", "x": "force [m]"},
-            "inputs": {
-                name: {"column": "other", "unit": "A", "gain": "unknown"}
-                for name in ("theta", "x")
-            },
-            "library": {"reference": "xdot**2/2"},
-        },
-        "write `gain: shared` for each if it is the same, or numbers",
-    ),
-    "held out": ({"held_out": [9]}, "names the trajectory 9; expected some of 0"),
-    "excitation": ({"excitation": "randm"}, "'randm' is not one of 'none' or 'random'"),
-    "kind": ({"kind": "motions"}, "unknown kind 'motions'; did you mean 'motion'"),
-    "no kind": ({"kind": ["motion"]}, "unknown kind .*Known: motion, density"),
-    "no names": ({"coordinates": np.eye(3)}, "coordinates are ndarray; expected names"),
-    "long text": ({"inputs": "x" * 10**5}, "^.{,2500}$"),
-    "recipe": ({"recipe": {"identfy": {}}}, "did you mean 'identify'"),
-    "a candidate": (
-        {"library": {"also": {"lagrangian": ["exp(-thta)"]}}},
-        "unknown name 'thta'; did you mean 'theta'",
-    ),
-    "a key": ({"library": {"refrence": "thetadot**2"}}, "did you mean 'reference'"),
-    "a refusal": ({"accept": "noises"}, "'noises' is not one of 'turns', 'rates'"),
-    "an option": ({"seperator": ";"}, "unknown key 'seperator'; did you mean 'separat"),
-    "no file": ({"data": "none.csv"}, "there is no file"),
-}
-
-
-@pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_in_a_notebook_gets_one_sentence_with_the_cure(name):
-    changes, told = MISTAKES[name]
-    usual = {"time": "t", "coordinates": {"theta": "theta [deg]"}, "progress": False}
-    arguments = {"data": TABLE, **usual} | changes
-    with pytest.raises(la.RecordingError, match=told) as error:
-        la.learn(arguments.pop("data"), **arguments)
-    assert "pydantic" not in str(error.value)

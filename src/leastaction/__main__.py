@@ -252,13 +252,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from leastaction.recordings.command_line import in_shell_words
     from leastaction.recordings.error import RecordingError
+    from leastaction.recordings.interfaces import SHELL, in_words
 
     try:
         options.run(options)
     except RecordingError as error:
-        print(f"leastaction: {in_shell_words(str(error))}", file=sys.stderr)
+        print(f"leastaction: {in_words(SHELL, error.written)}", file=sys.stderr)
         return 1
     return 0
 
@@ -286,13 +286,13 @@ def _describe(options) -> None:
 def _learn(options) -> None:
     from leastaction.core.files import save_figure, save_text
     from leastaction.recordings.command_line import (
-        OPTIONS,
         columns_of_options,
         library_of_options,
     )
     from leastaction.recordings.configuration import MOTION, OF_KINDS
     from leastaction.recordings.error import RecordingError
     from leastaction.recordings.import_recording import plain_text
+    from leastaction.recordings.interfaces import OPTIONS
     from leastaction.recordings.learn import check_table, learn
 
     logging.getLogger("matplotlib").setLevel(logging.WARNING)
@@ -414,11 +414,12 @@ def _export(options) -> None:
     from leastaction.core.model import load
     from leastaction.core.system import System
     from leastaction.recordings.error import RecordingError
-    from leastaction.recordings.source_code import language_of, source_code
+    from leastaction.recordings.source_code import language_of, left_out, source_code
 
     try:
         language = language_of(options.source, options.language)
-        system = getattr(load(options.model), "system", None)
+        model = load(options.model)
+        system = getattr(model, "system", None)
     except (ContractError, ValueError) as error:
         raise RecordingError(str(error)) from None
     if type(system) is not System:
@@ -426,8 +427,10 @@ def _export(options) -> None:
             f"{options.model} holds no Lagrangian of coordinates; expected a model.nc "
             "as `leastaction learn` writes it"
         )
-    save_text(source_code(system, language), options.source)
-    print(f"{options.source}: qddot = acceleration(q, qdot, force), SI units")
+    missing = left_out(model.dataset)
+    save_text(source_code(system, language, missing), options.source)
+    about = f"; left out: {'; '.join(missing)}" if missing else ""
+    print(f"{options.source}: qddot = acceleration(q, qdot, force), SI units{about}")
 
 
 def _reading(options) -> dict:

@@ -54,6 +54,14 @@ def test_evaluator_equals_sympy_on_the_whole_library_and_its_derivatives(rng):
     )
 
 
+def test_accelerations_are_arguments_of_what_holds_them(rng):
+    a = symbol("xddot")
+    q, qdot = states(rng, 5)
+    qddot = rng.normal(size=q.shape)
+    values = evaluator([x * a, v], ["x"])(q, qdot, qddot=qddot)
+    np.testing.assert_allclose(values, np.hstack([q * qddot, qdot]), rtol=1e-15)
+
+
 def test_products_left_unevaluated_are_not_taken_for_sums(rng):
     """SymPy's cse takes an unevaluated x*x for 2*x; the kernel must not."""
     products = [

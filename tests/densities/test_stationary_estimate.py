@@ -59,14 +59,6 @@ def test_a_density_that_no_law_has_is_said_on_the_first_line():
     assert not right.misfit and str(right).startswith("Terms of the Lagrangian")
 
 
-def test_identical_batches_have_the_form_of_the_published_residual():
-    published, split = (
-        identified(exact(), name)["objective_form"]
-        for name in ("published", "split_sample")
-    )
-    np.testing.assert_allclose(split, published, rtol=1e-9, atol=1e-12)
-
-
 def test_the_objective_of_the_first_batches_falls_with_their_number():
     """It is counting noise: inversely proportional to the number of samples."""
     data = drawn(np.random.default_rng(0), 200_000)
@@ -81,21 +73,15 @@ def test_the_objective_of_the_first_batches_falls_with_their_number():
         identified(data, "published", batches=99)
 
 
-def test_independent_batches_take_the_attenuation_away():
-    """Counting noise draws the published k to zero; the mean of many draws shows it."""
+def test_counting_noise_attenuates_the_published_residual():
+    """It draws k to zero; the mean of many draws shows it."""
     rng = np.random.default_rng(2)
-    found = {"published": [], "split_sample": []}
-    for _ in range(40):
-        data = drawn(rng, 50_000)
-        for name, values in found.items():
-            values.append(errors(identified(data, name))[0])
-    mean = {name: np.mean(values) for name, values in found.items()}
-    error = {name: np.std(v) / np.sqrt(len(v)) for name, v in found.items()}
-    assert mean["published"] < -10 * error["published"]
-    assert abs(mean["split_sample"]) < 3.5 * error["split_sample"]
+    drawn_ones = [identified(drawn(rng, 50_000), "published") for _ in range(40)]
+    found = [errors(model)[0] for model in drawn_ones]
+    assert np.mean(found) < -10 * np.std(found) / np.sqrt(len(found))
 
 
-@pytest.mark.parametrize("estimator", ["published", "split_sample", "recommended"])
+@pytest.mark.parametrize("estimator", ["published", "recommended"])
 def test_damping_and_noise_together_are_refused(estimator, caplog):
     model = identified(exact(), estimator, UNKNOWN_NOISE)
     check(model.assign_attrs(contract="model"), "model")
@@ -137,8 +123,7 @@ def test_multiplicative_noise_makes_everything_identifiable():
     assert (model["volatility_coefficient_std"] > 0).all()
 
 
-@pytest.mark.parametrize("estimator", ["split_sample", "recommended"])
-def test_data_in_detailed_balance_are_refused_whatever_the_library(estimator):
+def test_data_in_detailed_balance_are_refused_whatever_the_library():
     """Additive noise, and a library that could tell a multiplicative one."""
     library = {
         **LIBRARY,
@@ -147,7 +132,7 @@ def test_data_in_detailed_balance_are_refused_whatever_the_library(estimator):
     }
     settings = simulation(duration=500.0, trajectories=32, batches=16)
     key = {"example": "t", "seed": 1, "replicate": 0, "units": {"x": "m"}}
-    model = identified(histogram(oscillator(), settings, **key), estimator, library)
+    model = identified(histogram(oscillator(), settings, **key), "recommended", library)
     assert "looks like one in detailed balance" in str(
         model["identifiability"].values[0]
     )
@@ -187,7 +172,7 @@ def test_the_level_set_is_half_the_squared_volatility():
     )
 
 
-@pytest.mark.parametrize("estimator", ["published", "split_sample", "recommended"])
+@pytest.mark.parametrize("estimator", ["published", "recommended"])
 def test_a_level_set_is_one_estimate_for_each_of_its_points(estimator):
     """With k and a given in the library, and c estimated, point by point."""
     levels, data = [0.04, 0.3, 1.0], drawn(np.random.default_rng(6), 200_000)
@@ -246,11 +231,6 @@ def test_intervals_cover_the_truth():
         )
     assert 0.85 <= np.mean(covered) <= 1.0
     assert doubted <= 1
-
-
-def test_two_batches_cannot_be_split():
-    with pytest.raises(ValueError, match=r"simulate\.batches to 3 or more"):
-        identified(exact(batches=2), "split_sample")
 
 
 WIDE = {

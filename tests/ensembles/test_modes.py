@@ -6,7 +6,7 @@ import xarray as xr
 from numpy.testing import assert_allclose
 
 from leastaction.ensembles.figures.spectra import _of_coefficients, _windowed
-from leastaction.ensembles.modes import Motion, modes, spectral_density
+from leastaction.ensembles.modes import Motion, modes, spectral_density, transfer
 
 # Two equal storeys of stiffness 4 and damping 0.04 on shaking ground.
 FRAME = {
@@ -78,6 +78,20 @@ def test_modes_of_two_equal_storeys():
     assert_allclose(found["shape_real"][0], [(5**0.5 - 1) / 2, 1], rtol=1e-4)
 
 
+def test_a_mode_with_a_node_at_every_sensor_has_a_shape_of_zeros():
+    """The second of two equal coupled oscillators, seen by their sum alone."""
+    model = law(FRAME, LOSSES, GROUND)
+    linear = Motion(model).about_equilibrium()
+    node = np.linalg.inv(linear.modes()[2].real.T)[0]  # orthogonal to the second
+    for kind in ("position", "velocity", "acceleration"):
+        sensor = model[f"sensor_{kind}"]
+        rows = node if sensor.values.any() else 0 * node
+        model[f"sensor_{kind}"] = sensor.copy(data=np.tile(rows, (2, 1)))
+    sensed = modes(model)["sensed_real"].values
+    assert np.isfinite(sensed).all()
+    assert_allclose(np.abs(sensed), [[1, 1], [0, 0]], atol=1e-9)
+
+
 def test_the_unit_of_length_changes_no_mode():
     errors = [0.0, 0.01, 0.02, 0.03, 0.001, 0.002]
     one = modes(law(FRAME, LOSSES, GROUND, errors))
@@ -114,6 +128,35 @@ def test_a_spectrum_integrates_to_the_variance():
     power = np.trapezoid(spectral_density(linear, model, f, DT), f, axis=0)
     variance = np.diag(motion.covariance(linear, GROUND))[:2] + 0.02**2
     assert_allclose(power, variance, rtol=2e-3)
+
+
+def test_channels_measure_the_position_its_rate_and_its_mean_acceleration():
+    """Of one storey: 1, s and s² times the sinc of the frequency within a step."""
+    model = law(FRAME, LOSSES, GROUND)
+    first, none = [1.0, 0.0], [0.0, 0.0]
+
+    def sensed_by(**sensors):
+        rows = {"position": [first, none], "velocity": [none, none]}
+        rows |= {"acceleration": [none, none]}
+        rows |= {kind: [none, row] for kind, row in sensors.items()}
+        return model.assign(
+            {f"sensor_{k}": (("channel", "dof"), rows[k]) for k in rows}
+        )
+
+    linear = Motion(model).about_equilibrium()
+    frequency = np.array([0.3, 2.0])
+    s = 2j * np.pi * frequency[:, None]
+    for kind, factor in (
+        ("velocity", s),
+        ("acceleration", s**2 * np.sinc(frequency * DT)[:, None]),
+    ):
+        response = transfer(linear, sensed_by(**{kind: first}), frequency, DT)
+        assert_allclose(response[:, 1], factor * response[:, 0], rtol=1e-12)
+    found = modes(sensed_by(velocity=first))
+    shapes = found["sensed_real"] + 1j * found["sensed_imaginary"]
+    omega, ratio = 2 * np.pi * found["frequency"], found["damping_ratio"]
+    rates = omega * (1j * np.sqrt(1 - ratio**2) - ratio)
+    assert_allclose(shapes[:, 1] / shapes[:, 0], rates, rtol=1e-9)
 
 
 def test_a_fast_motion_has_the_covariance_of_its_own_unit_of_time():

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from frames import frame
 from numpy.testing import assert_allclose
+from scipy.signal import lfilter
 
 from leastaction.ensembles import innovations_form as form
-from leastaction.ensembles.output_modes import TONE, output_modes
+from leastaction.ensembles.output_modes import TONE, output_modes, unbiased_ratio
 from leastaction.ensembles.stochastic_subspace import StochasticRealisation
 
 DT, SAMPLES = 0.02, 6000
@@ -60,7 +61,9 @@ def test_errors_are_those_of_the_bound_of_a_resonance():
     """Without structure, var ζ ≥ ζ / ω T of a line far above the noise."""
     data = found(outputs(1))
     omega = 2 * np.pi * data["frequency"].values
-    bound = np.sqrt(data["damping_ratio"] / (omega * DT * SAMPLES))
+    # The likeliest ratio r is ζ (1 + var/r²).
+    likeliest = data["damping_ratio"] + 1 / (omega * DT * SAMPLES)
+    bound = np.sqrt(likeliest / (omega * DT * SAMPLES))
     assert_allclose(data["damping_ratio_std"], bound, rtol=0.1)
 
 
@@ -110,3 +113,18 @@ def test_slopes_are_those_of_the_likelihood():
         ends = [form._state(form._moved(model, s * step), records) for s in (1, -1)]
         difference = (ends[0].value - ends[1].value) / 2e-5
         assert difference == pytest.approx(2 * slope[place], rel=2e-2, abs=1.0)
+
+
+def test_damping_ratios_are_right_in_the_mean():
+    """Their likeliest values are 1/ωT too large, a third of the first mode here."""
+    assert np.isclose(unbiased_ratio(np.array([0.01]), np.array([0.005]))[0], 0.008)
+    random, decays, steps = np.random.default_rng(6), 6.0, 400
+    a = np.exp(-decays / steps)
+    kicks = random.standard_normal((2, 4000, steps)) * np.sqrt(1 - a**2)
+    kicks[:, :, 0] /= np.sqrt(1 - a**2)
+    z = lfilter([1], [1, -a], kicks[0] + 1j * kicks[1], axis=1)
+    both = (z[:, :-1].conj() * z[:, 1:]).sum(axis=1)
+    rate = -np.log(np.abs(both / (np.abs(z[:, :-1]) ** 2).sum(axis=1))) * steps
+    ratio = unbiased_ratio(rate, np.sqrt(np.maximum(rate, 0.0))) / decays
+    assert np.mean(rate) / decays > 1.12
+    assert np.mean(ratio) == pytest.approx(1, abs=0.04)

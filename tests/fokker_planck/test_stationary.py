@@ -67,7 +67,7 @@ def panel():
     data = [drawn(rng, 300_000) for _ in range(3)]
     models = {
         name: gathered([identified(d, name, level_set=LEVELS) for d in data])
-        for name in ("published", "split_sample", "recommended")
+        for name in ("published", "recommended")
     }
     return Panel("linear", config(), models, rollouts(models, LIBRARY))
 
@@ -168,7 +168,7 @@ def test_refusals_are_counted_and_have_no_error():
 
 def test_the_table_has_one_row_per_estimator_and_parameter(panel):
     table = tables.table("stationary_errors", [panel]).rows
-    assert len(table) == 6
+    assert len(table) == 4
     assert set(table["parameter"]) == {K, C}
     error = (
         panel.models["published"]["dissipation_coefficient_estimate"].values / 0.5 - 1

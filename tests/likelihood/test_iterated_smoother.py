@@ -64,7 +64,7 @@ def fitted(one, active=FREE, c=None):
     least = np.array([1e-6])
     states, noise = smooth_motion(one, least)
     path = np.hstack([states[:, 0], states[:, 1]])
-    levels = begin_levels(np.array([0.3]), noise, least, DT)
+    levels = begin_levels(np.array([0.3]), noise, np.array([1e-6]), least, DT)
     c = np.where(np.isin(FREE, active), 0.97 * TRUTH, 0.0) if c is None else c
     return fit(one, c, active, path, levels)
 

@@ -13,7 +13,7 @@ from leastaction.ports.model import PortModel
 CASES = [
     (name, estimator)
     for name in ("electrical_network", "constrained_pendulum")
-    for estimator in ("published_high_order", "independent", "recommended")
+    for estimator in ("published_high_order", "recommended")
 ]
 
 

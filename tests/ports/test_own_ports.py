@@ -92,8 +92,8 @@ def test_a_loss_that_is_no_constant_is_named():
     [
         ({"outputs": {"v": "i [V]"}}, "whose product is no power"),
         ({"outputs": {"w": "i [A]"}}, "there is no input 'w'"),
-        ({"states": {}}, "import.states: expected one or more"),
-        ({"velocities": {"phi": "V"}}, "import.velocities: a recording of kind"),
+        ({"states": {}}, "states: expected one or more .* such as states={'name'"),
+        ({"velocities": {"phi": "V"}}, "velocities: a recording of kind ports"),
     ],
 )
 def test_columns_that_make_no_port_are_refused(more, message):

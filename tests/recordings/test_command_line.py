@@ -13,12 +13,8 @@ from recorded import rows, write
 
 import leastaction as la
 from leastaction import __main__ as program
-from leastaction.recordings.command_line import (
-    OPTIONS,
-    columns_of_options,
-    in_shell_words,
-    learn_command,
-)
+from leastaction.recordings.command_line import columns_of_options, learn_command
+from leastaction.recordings.interfaces import OPTIONS, SHELL, in_words
 
 HEADER = "run,t,theta"
 ANGLE = ["--time", "t", "--trajectory", "run", "--coordinate", "theta:rad"]
@@ -107,10 +103,10 @@ def test_remedies_are_options():
     for words, shell in {
         "write `reverse: true` beside": "write `,reverse` behind its unit beside",
         "under `inputs`, or `accept: [noise]`": "under `--input`, or `--accept noise`",
-        "left out by `skip_lines`": "left out by `--skip-lines N`",
+        "left out by `skip_lines`": "left out by `--skip-lines`",
         "write `library: {reference: 2*xdot**2}`": ('write `--reference "2*xdot**2"`'),
     }.items():
-        assert in_shell_words(words) == shell
+        assert in_words(SHELL, words) == shell
 
 
 def test_the_law_of_another_table_is_not_overwritten(tmp_path, monkeypatch, capsys):

@@ -448,41 +448,6 @@ def test_an_input_may_be_an_expression_of_columns(tmp_path):
     np.testing.assert_allclose(found["input"].values[0, :, 0], expected, atol=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("header", "changes", "words"),
-    [
-        ("t,theta [deg],u", {}, "heading of column 'theta' says deg, its unit here is"),
-        (
-            "ms,theta,u",
-            {"time": {"column": "ms", "unit": "s"}},
-            "heading of column 'ms' says ms",
-        ),
-        ("t,theta,u", {"inputs": {"theta": "u [mm]"}}, "make no energy"),
-        ("t,theta,u", {"inputs": {"theta": "u [rad/s^2]"}}, None),
-        ("t [s],theta [rad],u", {}, None),
-    ],
-)
-def test_units_that_contradict_each_other(header, changes, words, tmp_path):
-    time, angle = swing(duration=40.0)
-    write(tmp_path, zip(time, angle, np.sin(2 * time), strict=True), header)
-    texts = warnings(imported(rig(trajectory=None, **changes), tmp_path))
-    assert words in texts if words else "unit" not in texts and "energy" not in texts
-
-
-def test_g_of_an_accelerometer_is_that_of_the_earth(tmp_path):
-    time, angle = swing(duration=40.0)
-    rate = np.gradient(np.gradient(angle, time), time)
-    write(tmp_path, zip(time, angle, rate / 9.80665, strict=True), "t,x,a")
-    given = rig(
-        trajectory=None,
-        coordinates={"x": "m"},
-        velocities={},
-        accelerations={"x": "a [g]"},
-    )
-    found = imported(given | {"accept": ["rates", "noise"]}, tmp_path)
-    np.testing.assert_allclose(found["qddot"].values[0, :, 0], rate, rtol=1e-6)
-
-
 def test_an_angle_beyond_half_a_turn_may_be_in_degrees(tmp_path):
     time, angle = swing(3.8, duration=40.0)
     write(tmp_path, zip(time, angle, strict=True), "t,theta")

@@ -369,7 +369,7 @@ WRONG = {
     "own column": (
         {"x": springs(), "u": springs()},
         {"inputs": {"x": "u"}},
-        "the column 'x' is that of import.coordinates.x; name its own",
+        "the column 'x' is that of coordinates.x; name its own",
     ),
     "word": ({}, {"accept": "turn"}, "'turn' is not one of"),
     "of another family": (

@@ -64,10 +64,10 @@ def test_a_law_from_accelerometers_and_the_drift_of_a_storey(table):
         ({"sensors": {"b": "drift"}}, "'drift' is not a unit"),
         (
             {"velocities": {"a": "first [m/s]", "b": "second [m/s]"}},
-            "write `adot: <its column and unit>`",
+            "write `'adot': '<its column and unit>'`",
         ),
-        ({"coordinates": {"a": "first [m]", "b": "m"}}, "write `a: <unit>` here"),
-        ({"excitation": "none", "recipe": {}}, "are read with `excitation: random`"),
+        ({"coordinates": {"a": "first [m]", "b": "m"}}, "write `'a': '<unit>'` here"),
+        ({"excitation": "none", "recipe": {}}, "are read with `excitation='random'`"),
         ({"sensors": {"b": "none [m]"}}, "none"),
         ({"sensors": {"b": "dead [m]"}}, "it is 0.5 in every row"),
         ({"sensors": {"bddot": "dead [m/s^2]"}}, "it is 0.5 in every row"),

@@ -6,10 +6,11 @@ import subprocess
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from leastaction.core.model import acceleration_function
 from leastaction.core.system import System
-from leastaction.recordings.source_code import language_of, source_code
+from leastaction.recordings.source_code import language_of, left_out, source_code
 
 STATES = 40
 # A word of C and one of Python as coordinates, a function of each kind.
@@ -144,3 +145,16 @@ def test_the_command_writes_a_saved_law(tmp_path, capsys):
     assert "qddot[0] = f_0/m_0_0;" in (tmp_path / "model.c").read_text()
     assert main(["export", model, str(tmp_path / "model.fmu")]) == 1
     assert "expected .c, or .py" in capsys.readouterr().err
+
+
+def test_the_heading_says_what_is_left_out():
+    model = xr.Dataset(
+        {"noise_covariance": ("dof", [0.1]), "input_lag": ("input", [0.01])},
+        attrs={},
+    ).assign(corrections=("replicate", ['{"D: xdot**4": [1, 2, true]}']))
+    missing = left_out(model)
+    assert len(missing) == 3 and any("D: xdot**4" in one for one in missing)
+    for language in ("c", "numpy"):
+        text = source_code(SYSTEMS["cart"], language, missing)
+        assert "Left out: the random force; " in text
+    assert left_out(xr.Dataset()) == []

@@ -16,7 +16,7 @@ from leastaction.core.settings import ConfigError
 from leastaction.ensembles.kalman_filter import discretised
 from leastaction.recordings.configuration import recording_from_config
 from leastaction.recordings.law import _calibration
-from leastaction.recordings.thermal_calibration import calibration_of
+from leastaction.recordings.thermal_calibration import Form, calibration_of
 
 RATE, CORNER, METRES, TEMPERATURE = 40_000.0, 2000.0, 5e-7, 293.0
 DRAG = 6 * np.pi * 1e-3 * 0.5e-6
@@ -59,6 +59,18 @@ def test_intervals_of_a_bead_in_water_hold_the_truth(sensor):
         force = stiffness * table.value["displacement per unit"]
         assert table.value["force per unit"] == pytest.approx(force)
     assert np.mean(inside) > 0.85
+
+
+def test_what_a_diode_lets_through_is_folded():
+    """The sum over 4000 folds of the spectrum behind the diode."""
+    names = "corner", "D", "floor", "diode", "part"
+    theta = np.log([CORNER, 1.0, 1e-24, DIODE, 1.5])
+    form = Form(True, "aliased diode", names)
+    f, folds = np.linspace(100, 0.49 * RATE, 30), np.arange(-4000, 4001)[:, None]
+    behind = form._replace(sensor="diode")
+    each = behind.density(theta, np.abs(f + folds * RATE).ravel(), 1 / RATE)
+    whole = each.reshape(len(folds), -1).sum(axis=0)
+    assert form.density(theta, f, 1 / RATE) == pytest.approx(whole, rel=1e-3)
 
 
 def test_a_slow_diode_is_part_of_the_form():

@@ -115,6 +115,7 @@ class Prediction:
     band: Sequence[np.ndarray]  # half width of the 95 % interval of a sample
     labels: Sequence[str]
     numbers: Mapping[str, float] = field(default_factory=dict)  # further results
+    along: str = ""  # what the samples are numbered by, where it is not time
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,10 @@ class DimensionError(ValueError):
 
 @lru_cache(maxsize=1)
 def registry() -> pint.UnitRegistry:
-    """The one registry of units."""
-    return pint.UnitRegistry()
+    """The one registry of units; a plural of rad is an angle, not 0.01 J/kg."""
+    units = pint.UnitRegistry(on_redefinition="ignore")
+    units.define("@alias radian = rads")
+    return units
 
 
 def parsed_unit(text: str) -> pint.Unit:

@@ -68,7 +68,7 @@ class Density(Kind):
         rows = (
             f"{STEP_OF_DEMO * k:.2f},{x:.5g},{v:.5g}" for k, (x, v) in enumerate(path)
         )
-        return "\n".join(["t,x,v", *rows]) + "\n"
+        return "\n".join(["t,x [mm],v [mm/s]", *rows]) + "\n"
 
     def data(self, settings: Mapping) -> str:
         """Density of one coordinate, moments of several."""
@@ -143,6 +143,7 @@ class Density(Kind):
                 "worst": str(names[np.abs(z).argmax()]),
                 "worst_score": float(z[np.abs(z).argmax()]),
             },
+            "Number of the test function",
         )
 
     def findings(self, model, observations, rollout) -> Findings:

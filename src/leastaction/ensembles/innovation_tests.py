@@ -310,7 +310,9 @@ def simulated_size(model: StateSpace, fit: Fit) -> float:
     return float(ratio[np.abs(np.log(ratio)).argmax()])
 
 
-def ljung_box(series: Sequence[np.ndarray], most: int, neighbours=0.0) -> float:
+def ljung_box(
+    series: Sequence[np.ndarray], most: int, neighbours=0.0, least=0.0
+) -> float:
     """P-value of Ljung and Box's test of the whiteness of records and channels.
 
     With r_h the sample correlation at lag h of n innovations, Q = n Σ r_h² is χ²; there
@@ -319,7 +321,8 @@ def ljung_box(series: Sequence[np.ndarray], most: int, neighbours=0.0) -> float:
     their `neighbours`, so that lag one is left out, and √n r_h have the covariances
     (Bartlett 1946) 1 + 2ρ², 2ρ and ρ² at lags that are 0, 1 and 2 apart. Q is then
     taken for a multiple of χ² with the same mean and variance (Satterthwaite 1946). The
-    smallest p-value of all channels counts, times their number (Bonferroni).
+    smallest p-value of all channels counts, times their number (Bonferroni). Variances
+    count as `least` at least, of a resolution that innovations are below.
 
     Examples
     --------
@@ -329,7 +332,7 @@ def ljung_box(series: Sequence[np.ndarray], most: int, neighbours=0.0) -> float:
     >>> print(ljung_box([white], 200) > 0.01, ljung_box([walk], 200))
     True 0.0
     """
-    square = np.mean(np.square(np.concatenate(series)), axis=0)
+    square = np.maximum(np.mean(np.square(np.concatenate(series)), axis=0), least)
     lags = range(2 if neighbours else 1, min(most, max(map(len, series)) // 4) + 1)
     statistic = np.zeros(len(square))
     for h in lags:

@@ -287,8 +287,11 @@ def modes(model: xr.Dataset) -> xr.Dataset | None:
     s = rates[:, None]
     sensed = shapes @ position.T + s * (shapes @ velocity.T)
     sensed = sensed + s**2 * (shapes @ acceleration.T)
-    largest = np.abs(sensed).argmax(axis=1)[:, None]
-    sensed = sensed / np.take_along_axis(sensed, largest, axis=1)
+    largest = np.take_along_axis(sensed, np.abs(sensed).argmax(axis=1)[:, None], axis=1)
+    # Of a mode with nodes at all sensors round-off is left.
+    round_off = np.sqrt(np.finfo(float).eps) * np.abs(sensed).max(initial=0.0)
+    unseen = np.abs(largest) <= round_off
+    sensed = np.where(unseen, 0.0, sensed / np.where(unseen, 1.0, largest))
     of_shape = std[2 * count :].reshape(2, *shapes.shape)
     of_shape[:, np.abs(shapes - 1) < np.finfo(float).eps] = 0.0  # the largest entry
     half = NORMAL_QUANTILE * std[:count]

@@ -183,10 +183,18 @@ def _identified(series: Series, rate: float):
         poles += [(order, abs(x) / (2 * np.pi), -x.real / abs(x)) for x in roots]
         if len(values) > np.argmin(values) + 2 * PATIENCE:
             break
-    best = models[int(np.argmin(values))]
-    fitted = fit(best, records)
+    place = int(np.argmin(values))
+    fitted = fit(models[place], records)
+    # A realisation of high order is nearer to its maximum than one of low order is:
+    # of the maxima a lower one may be the likelier, without the modes of noise.
+    while place and np.isfinite(values[place - 1]):
+        lower = fit(models[place - 1], records)
+        if lower.criterion >= fitted.criterion:
+            break
+        place, fitted = place - 1, lower
     modes = modes_of(fitted, rate, series.scale)
-    return IdentifiedModes(modes, best.order, fitted.converged), np.array(poles)
+    identified = IdentifiedModes(modes, models[place].order, fitted.converged)
+    return identified, np.array(poles)
 
 
 def _kind(mode: Mode, poles: np.ndarray, identified: IdentifiedModes) -> str:
@@ -244,14 +252,15 @@ def kurtosis(mode: Mode, series: Series, tones: Sequence[float] = ()) -> float:
 def assurance(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Modal assurance criterion of shapes (mode, channel) and (other, channel).
 
-    |φᴴ ψ|² / (φᴴφ ψᴴψ) (Allemang and Brown, Proc. IMAC 1 (1982) 110).
+    |φᴴ ψ|² / (φᴴφ ψᴴψ) (Allemang and Brown, Proc. IMAC 1 (1982) 110); zero where a
+    shape is zero.
 
     >>> assurance(np.array([[1, 1], [1, -1]]), np.array([[2, 2]])).tolist()
     [[1.0], [0.0]]
     """
     cross = np.abs(one.conj() @ other.T) ** 2
-    sizes = [(np.abs(shapes) ** 2).sum(axis=1) for shapes in (one, other)]
-    return cross / np.outer(*sizes)
+    sizes = np.outer(*((np.abs(x) ** 2).sum(axis=1) for x in (one, other)))
+    return np.divide(cross, sizes, out=np.zeros_like(cross), where=sizes > 0)
 
 
 def _spectrum(series: Series, rate: float) -> tuple[np.ndarray, np.ndarray]:
@@ -268,6 +277,21 @@ def _spectrum(series: Series, rate: float) -> tuple[np.ndarray, np.ndarray]:
     return f[inside], values[:, -1]
 
 
+def unbiased_ratio(ratio: np.ndarray, std: np.ndarray) -> np.ndarray:
+    r"""Damping ratios less the bias that their likeliest values have.
+
+    In a record of length T the energy of a mode determines its damping: the inverse of
+    the likeliest ratio is inverse Gaussian about 1/ζ, and the mean of the ratio is ζ +
+    1/ωT = ζ + var ζ/ζ, to first order (Folks and Chhikara, J. R. Stat. Soc. B 40 (1978)
+    263). The form here stays positive.
+
+    >>> unbiased_ratio(np.array([0.01]), np.array([0.005])).tolist()
+    [0.008]
+    """
+    total = ratio**2 + std**2
+    return ratio * np.where(total > 0, ratio**2 / np.where(total > 0, total, 1.0), 1.0)
+
+
 def _dataset(modes, kinds, poles, spectrum, channels) -> xr.Dataset:
     of_mode, of_shape = ("mode",), ("mode", "channel")
     values = np.array([m[:2] for m in modes]).reshape(-1, 2).T
@@ -276,6 +300,7 @@ def _dataset(modes, kinds, poles, spectrum, channels) -> xr.Dataset:
     width = len(channels)
     shapes = np.array([m.shape for m in modes]).reshape(-1, width)
     errors = np.array([m.shape_std for m in modes]).reshape(-1, 2, width)
+    values[1] = unbiased_ratio(values[1], std[1])
     low, high = interval_of_ratio(values[1], std[1])
     data = {
         "frequency": (of_mode, values[0]),

@@ -49,7 +49,7 @@ class StyledFigure(Figure):
             if isinstance(self.get_layout_engine(), ConstrainedLayoutEngine):
                 # Lay out once: it takes longer than drawing, and has no other result.
                 # None, not "none": its placeholder has each file drawn twice.
-                self.draw_without_rendering()
+                self.get_layout_engine().execute(self)
                 self.set_layout_engine(None)
             super().savefig(*arguments, **options)
 

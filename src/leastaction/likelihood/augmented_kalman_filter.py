@@ -211,9 +211,9 @@ class Innovations(NamedTuple):
         for z in self.standardised():
             power = np.abs(np.fft.rfft(z, 2 * len(z))) ** 2
             covariance = np.fft.irfft(power)[: len(z)]
-            if not covariance[0] > 0:
-                continue
-            rho = covariance / covariance[0]
+            # Below the resolution, where variances are those of the model, they are
+            # as good as white.
+            rho = covariance / max(covariance[0], len(z))
             last = int(np.argmax(rho <= 0)) or len(z)
             longest = max(longest, float(1 + 2 * rho[1:last].sum()))
         return longest

@@ -11,8 +11,8 @@ with a coefficient that is the same at both: a sensor or a converter that is off
 a sample moves no run, and a loss that is small beside a ripple decides how a swing
 decays. Coefficients are those of the short horizon, which is the efficient one where
 what is missed does not depend on the motion; half of what the long one differs by
-beyond chance is in their intervals. Of what is real and no part of the law, predictions
-use what the extended BIC accepts over whole runs, too.
+beyond chance is in their intervals. What is real and no part of the law is in
+predictions of the next sample alone.
 """
 
 from collections.abc import Sequence
@@ -72,7 +72,6 @@ class Horizons:
     near: Fit  # with process noise
     far: Fit | None  # without; None where nothing follows the motion
     corrections: tuple[int, ...] = ()  # candidates that are real and no part of the law
-    lasting: tuple[int, ...] = ()  # those that are real over whole runs, too
 
     @property
     def deviation(self) -> np.ndarray:
@@ -153,8 +152,7 @@ def both_horizons(candidates: Candidates, near: Law) -> Horizons:
         law = replace(far, fit=short, quadratic=of_every(candidates, short))
         law = replace(law, solution=law.quadratic.solve(far.solution.support))
     absent = [k for k in np.flatnonzero(wide.c) if k not in far.solution.support]
-    lasting = set(corrections(far.quadratic, far.solution)) & set(absent)
-    return Horizons(law, law.fit, far.fit, tuple(absent), tuple(sorted(lasting)))
+    return Horizons(law, law.fit, far.fit, tuple(absent))
 
 
 def with_terms(candidates: Candidates, law: Law, added: Sequence[int]) -> Law:

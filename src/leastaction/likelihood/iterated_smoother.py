@@ -23,7 +23,6 @@ from leastaction.likelihood.measured_motion import (
     smoothness_model,
 )
 from leastaction.likelihood.noise_levels import (
-    LEAST_PROCESS_NOISE,
     STARTS,
     NoiseLevels,
     profiled,
@@ -167,12 +166,17 @@ def _usable(model: LinearModel, indefinite: float) -> bool:
 
 
 def begin_levels(
-    missed: np.ndarray, noise: np.ndarray, least_sensor: np.ndarray, dt: float
+    missed: np.ndarray,
+    noise: np.ndarray,
+    least_force: np.ndarray,
+    least_sensor: np.ndarray,
+    dt: float,
 ) -> NoiseLevels:
     """Noise levels to begin with, from missed forces of rows and noise of sensors."""
-    process = np.maximum(missed * np.sqrt(dt), 1e-300)
-    bound = LEAST_PROCESS_NOISE * process
-    return NoiseLevels(process, np.maximum(noise, least_sensor), bound, least_sensor)
+    process = np.maximum(missed * np.sqrt(dt), least_force)
+    return NoiseLevels(
+        process, np.maximum(noise, least_sensor), least_force, least_sensor
+    )
 
 
 def accurate(found: Fit, fixed_process: bool = False) -> Fit:

@@ -25,7 +25,7 @@ from leastaction.ensembles.innovation_tests import largest_line
 from leastaction.ensembles.innovations_estimate import LEAST_P_VALUE
 from leastaction.likelihood.augmented_kalman_filter import augmented_filter
 from leastaction.likelihood.iterated_smoother import Fit
-from leastaction.likelihood.noise_levels import step_of
+from leastaction.likelihood.noise_levels import SINGULAR
 
 # Lags of a memory, in T/2π: a delay of two to forty degrees, and of half a radian on.
 LAGS_OF_MEMORY = (0.25, 1.0)
@@ -43,6 +43,7 @@ class Memory(NamedTuple):
     gain: float  # 2Δℓ of all of them together
     asked: float  # by the extended BIC
     change: np.ndarray  # of the active coefficients beside them
+    widening: np.ndarray  # root of what their covariance grows by, (lagged, active)
 
     @property
     def is_seen(self) -> bool:
@@ -50,10 +51,16 @@ class Memory(NamedTuple):
         return self.gain > self.asked
 
     @property
-    def deviation(self) -> np.ndarray:
-        """Change times the root of the probability, above 5 %, of a memory."""
+    def deviations(self) -> np.ndarray:
+        """Rows D, DᵀD the covariance for a memory of a probability above 5 %.
+
+        Of the mean of the laws with and without, each by its probability, the variance
+        is that of each and the square of its distance (Buckland, Burnham and Augustin,
+        Biometrics 53 (1997) 603).
+        """
         probability = expit((self.gain - self.asked) / 2)
-        return self.change * np.sqrt(probability) * (probability > 1 - CONFIDENCE)
+        rows = np.vstack([self.change, self.widening])
+        return rows * np.sqrt(probability) * (probability > 1 - CONFIDENCE)
 
 
 def memory(fit: Fit, period: float) -> Memory:
@@ -63,21 +70,24 @@ def memory(fit: Fit, period: float) -> Memory:
     """
     push = of_forces(fit)
     columns = push @ lagged_velocities(fit, period)
-    sines = push @ waves(fit, tone(fit))
-    alone, own = _step(fit, [sines])
-    change, gain = _step(fit, [sines, columns])
-    tau, count = fit.innovations.correlation_length, columns.shape[2]
-    independent = max(fit.innovations.count / tau, np.e)
-    asked = tau * count * (np.log(independent) + 2 * np.log(count))
-    return Memory(2 * (gain - own), asked, change - alone)
-
-
-def _step(fit: Fit, more: list[np.ndarray]) -> tuple[np.ndarray, float]:
-    """Step of the active coefficients beside other columns, and the gain of all."""
-    model = fit.model._replace(B=np.concatenate([fit.model.B, *more], axis=2))
+    sines, count = push @ waves(fit, tone(fit)), columns.shape[2]
+    every = np.concatenate([fit.model.B, sines, columns], axis=2)
+    model = fit.model._replace(B=every)
     found = augmented_filter(model, fit.levels.process, fit.levels.sensor)
-    change, gain = step_of(found)
-    return change[: len(fit.active)], gain
+    G, g = found.information, found.gradient
+    size = np.sqrt(np.maximum(np.diag(G), 1e-300))
+    G, g, own = G / np.outer(size, size), g / size, every.shape[2] - count
+    beside = np.linalg.pinv(G[:own, :own], SINGULAR, hermitian=True) @ G[:own, own:]
+    values, axes = np.linalg.eigh(G[own:, own:] - G[own:, :own] @ beside)
+    seen = values > SINGULAR * len(g)
+    root = (axes[:, seen] / np.sqrt(values[seen])).T
+    score = root @ (g[own:] - beside.T @ g[:own])
+    active = len(fit.active)
+    widening = -(root @ beside.T)[:, :active] / size[:active]
+    tau = found.correlation_length
+    independent = max(found.count / tau, np.e)
+    asked = tau * count * (np.log(independent) + 2 * np.log(count))
+    return Memory(float(score @ score), asked, score @ widening, widening)
 
 
 def of_forces(fit: Fit) -> np.ndarray:

@@ -58,7 +58,7 @@ class Ports(Kind):
     def demo(self) -> str:
         """Columns `run`, `t` (s), `phi` (V s), `p` (J s), `v` (V), `i` (A)."""
         rng, h = np.random.default_rng(1), 0.02
-        rows = ["run,t,phi,p,v,i"]
+        rows = ["run,t,phi [V s],p [J s],v [V],i [A]"]
         time = h * np.arange(501)
         for run in range(4):
             rate, phase = rng.uniform(0.3, 3.0, 5), rng.uniform(0, 2 * np.pi, 5)

@@ -12,7 +12,11 @@ from leastaction.recordings.bandwidth_spline import difference_noise, spectrum
 from leastaction.recordings.columns import rough_sensors
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.excitation import unrecorded_force
-from leastaction.recordings.one_way import refuse_one_way
+from leastaction.recordings.no_oscillation import (
+    autocorrelation,
+    refuse_one_way,
+    refuse_relaxation,
+)
 from leastaction.recordings.splitting import Clock, Trajectory
 
 # More distinct values than these are no steps of an encoder in 20,000 samples.
@@ -118,13 +122,6 @@ def saturated(values: np.ndarray) -> int:
     return found
 
 
-def correlation_of_neighbours(series: Sequence[np.ndarray]) -> float:
-    """Autocorrelation at a lag of one sample."""
-    mean = np.concatenate(series).mean()
-    products = sum(np.dot(y[1:] - mean, y[:-1] - mean) for y in series)
-    return float(products / sum(np.sum((y - mean) ** 2) for y in series))
-
-
 def longest_rest(values: np.ndarray) -> int:
     """Samples of the longest stretch in which nothing changes."""
     edges = np.flatnonzero(np.diff(values, prepend=np.nan, append=np.nan) != 0)
@@ -145,6 +142,8 @@ def refuse(
     joint that keeps turning is no sign of degrees.
     """
     accepted = set(settings["accept"])
+    if "temperature" in settings["import"]:
+        accepted.add("sampling")  # a particle in a bath may be overdamped
     random = settings["excitation"] == "random"
     rough = rough_sensors(settings["import"])
     file = kept[0].file
@@ -174,8 +173,8 @@ def refuse(
             least = LEAST_DRIVEN_PERIODS if channels["input"] else LEAST_PERIODS
             least = LEAST_RANDOM_PERIODS if random else least
             found = spectrum(own, clock.step, column.angle)
-            how = clock, found, least, random, accepted
-            _refuse_sampling(where, own, raw, *how)
+            how = bool(channels["input"]), random
+            _refuse_sampling(where, own, raw, clock, found, least, how, accepted)
     _refuse_dead_input(file, list(settings["import"]["coordinates"]), channels, series)
     if random and "saturation" not in accepted:
         _refuse_saturation(file, kept, series["q"], channels, clock)
@@ -256,13 +255,16 @@ def _refuse_rates(where, file, name, place, series, channels, clock, accepted):
             )
 
 
-def _refuse_sampling(where, own, raw, clock, found, least, random, accepted):
+def _refuse_sampling(where, own, raw, clock, found, least, how, accepted):
+    driven, random = how
     per_period = 1 / (found.main * clock.step)
     duration = sum(len(y) for y in own) * clock.step
     size = max(np.ptp(y) for y in own) / 2
     noise = max(difference_noise(own), encoder_step(raw)[0] / 12**0.5)
+    if "sampling" not in accepted and not driven:
+        refuse_relaxation(where, own)
     if "sampling" not in accepted and random:
-        neighbours = correlation_of_neighbours(own)
+        neighbours = float(autocorrelation(own)[1])
         if neighbours < LEAST_CORRELATION_OF_NEIGHBOURS:
             raise RecordingError(
                 where,
@@ -270,15 +272,16 @@ def _refuse_sampling(where, own, raw, clock, found, least, random, accepted):
                 "a few in a main period, or they are mostly noise",
                 "8 samples per period at least, correlated by 0.7, better 50",
                 "Sample faster, or use a better sensor; if the motion is no "
-                "oscillation, write `accept: [sampling]`; of an overdamped particle "
-                "`leastaction calibrate` gives the corner frequency",
+                "oscillation, write `accept: [sampling]`",
             )
     if per_period < LEAST_PER_PERIOD and "sampling" not in accepted:
+        refuse_one_way(where, own)
         raise RecordingError(
             where,
             f"{per_period:.1f} samples per main period of {1 / found.main:.3g} s",
             "8 at least, better 50",
-            "Sample faster; if the period is not that, write `accept: [sampling]`",
+            "Sample faster; if the period is not that, write `accept: [sampling]`; of "
+            "a trapped particle `leastaction calibrate` needs no period",
         )
     if size < LEAST_SIGNAL_TO_NOISE * noise and "noise" not in accepted:
         raise RecordingError(

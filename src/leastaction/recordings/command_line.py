@@ -10,19 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from leastaction.core.expressions import names_in
 from leastaction.core.families import unknown
-from leastaction.recordings.configuration import Input
 from leastaction.recordings.error import RecordingError
+from leastaction.recordings.interfaces import KEYS, OPTIONS
 
-OPTIONS = {
-    "coordinate": "coordinates",
-    "velocity": "velocities",
-    "acceleration": "accelerations",
-    "sensor": "sensors",
-    "input": "inputs",
-    "state": "states",
-    "output": "outputs",
-    "position": "position",
-}
 # Function of a term, and its section of `library`.
 FUNCTIONS = {
     "L": "lagrangian",
@@ -30,58 +20,6 @@ FUNCTIONS = {
     "S^2": "volatility",
     "H": "hamiltonian",
 }
-# Keys of a column behind its unit.
-KEYS = [key for key in Input.model_fields if key not in ("column", "unit")]
-_OPTION_OF = {section: f"--{option}" for option, section in OPTIONS.items()}
-# What messages write for a YAML, and its words in a shell.
-DIALECT = {
-    r"; paths are relative to the YAML file, which is in \S+": "",
-    r"[Pp]aths are relative to the YAML file[\w ]*": "Check its name and the folder",
-    r",? or set `format: \w+`": "",
-    r"import\.files: ": "",
-    r"`?validate\.held_out`?": "--held-out",
-    r"import\.(\w+)\.([^\s:.`]+)(\.\w+)?": lambda m: _place(m[1], m[2]),
-    r"import\.(\w+)(\.\w+)?": lambda m: _place(m[1]),
-    r"`(?:time: )?\{rate: ([\w.]+)\}`|`time: \{rate: ([\w.]+)\}`": (
-        lambda m: f"`--rate {m[1] or m[2]}`"
-    ),
-    r"`time: (\w+)`": r"`--time \1`",
-    r"`accept: \[(\w+)\]`": r"`--accept \1`",
-    r"`excitation: (\w+)`": r"`--excitation \1`",
-    r"`kind: (\w+)`": r"`--kind \1`",
-    r"library\.known": "--known",
-    r"`reverse: true`": "`,reverse` behind its unit",
-    r"`gain: (\w+)`": r"`,gain=\1` behind its unit",
-    r"`unit: ([^`]+)`": r"the unit `\1`",
-    r"`per_turn: (\d+)`": r"`,per_turn=\1` behind its unit",
-    r"`skip_lines(?:: (\d+))?`": lambda m: f"`--skip-lines {m[1] or 'N'}`",
-    r"`columns`": "`--columns`",
-    r"`library: \{reference: ([^}]+)\}`": r'`--reference "\1"`',
-    r"`?library\.reference`?": "`--reference`",
-    r"`column: \.\.\.`": "`NAME:COLUMN:UNIT`",
-    r"`(coordinates|velocities|accelerations|sensors|inputs|states|outputs)`": (
-        lambda m: f"`{_OPTION_OF[m[1]]}`"
-    ),
-    r'`coordinates: \{(\w+): \{expression: "([^"]+)", unknown: \[(\w+), (\w+)\]\}\}`': (
-        r'`--coordinate "\1=\2" --unknown \3 --unknown \4`'
-    ),
-}
-
-
-def in_shell_words(message: str) -> str:
-    """A message about a YAML in the words of the command.
-
-    >>> in_shell_words("import.time: write `time: {rate: 100}` or `accept: [turns]`")
-    '--time: write `--rate 100` or `--accept turns`'
-    """
-    for pattern, words in DIALECT.items():
-        message = re.sub(pattern, words, message)
-    return message
-
-
-def _place(section: str, name: str = "") -> str:
-    option = _OPTION_OF.get(section)
-    return f"{option} {name}".strip() if option else f"--{section}"
 
 
 def columns_of_options(
@@ -284,6 +222,22 @@ def modes_command(part: Mapping) -> str:
         name = re.sub(r"\W+", "_", re.sub(r"[\[(].*", "", entry["column"]).strip())
         words += ["--sensor", _text(name, entry)]
     return shlex.join(words)
+
+
+def calibrate_text(part: Mapping, is_file: bool) -> str:
+    """What calibrates the one coordinate of a section `import`, in a shell or Python.
+
+    >>> part = {"files": "a.csv", "time": "t", "coordinates": {"z": "um"}}
+    >>> calibrate_text(part, True)
+    'leastaction calibrate a.csv --time t --sensor z:um'
+    """
+    ((name, entry),) = part["coordinates"].items()
+    if not is_file:
+        sensor = {name: entry}
+        return f"la.calibrate(table, time={part['time']!r}, {sensor=})"
+    return shlex.join(
+        [*_clock_words("calibrate", part), "--sensor", _text(name, entry)]
+    )
 
 
 def _clock_words(command: str, part: Mapping) -> list[str]:

@@ -24,12 +24,15 @@ from leastaction.recordings.columns import (
     unit_of_heading,
 )
 from leastaction.recordings.command_line import (
+    calibrate_text,
     learn_call,
     learn_command,
     modes_command,
 )
 from leastaction.recordings.error import RecordingError
-from leastaction.recordings.learn import angle_by_name
+from leastaction.recordings.interfaces import speaks_python
+from leastaction.recordings.learn import angle_by_name, frame_of
+from leastaction.recordings.no_oscillation import relaxes
 from leastaction.recordings.tables import Table, open_table
 
 READING = {"format": "auto", "separator": None, "skip_lines": 0, "columns": []}
@@ -59,12 +62,15 @@ UNITS_OF_INPUTS = {"N", "kN", "N*m", "N m", "Nm", "V", "mV", "A", "mA"}
 # Passages through the mean of a stationary motion: a density asks for as many
 # correlation times.
 LEAST_TURNS = 100
+# An overdamped motion, which is calibrated, not learned.
+PARTICLE = "particle"
 # Why a table looks like one of another kind than a motion.
 KINDS = {
     "field": "numbered columns are nodes of a line",
     "ports": "a voltage and a current are the two sides of a port",
     "density": "one long motion with its velocity neither grows nor decays",
     "snapshots": "a period has few samples",
+    PARTICLE: "it relaxes without oscillating, as a trapped particle does",
 }
 # Sections of `import` that hold the rates of coordinates, by role.
 RATES = {"velocity": "velocities", "acceleration": "accelerations"}
@@ -152,11 +158,12 @@ class Description:
         """A recording of a motion as one of the kind that it may be."""
         part = dict(recording["import"])
         if self.kind == "ports":
+            part = {k: part[k] for k in ("files", "trajectory", "time") if k in part}
+            moving = [c for c in self.columns if c.role in ("coordinate", *RATES)]
             entries = {c.unit: _entry(c) for c in self.of_role("input")}
             port = _identifier(entries["V"]["column"])
-            states = part.pop("coordinates")
-            part |= {"states": states, "inputs": {port: entries["V"]}}
-            part["outputs"] = {port: entries["A"]}
+            part["states"] = {_identifier(c.name): _entry(c) for c in moving}
+            part |= {"inputs": {port: entries["V"]}, "outputs": {port: entries["A"]}}
         return {"kind": self.kind, "import": part}
 
     def __str__(self) -> str:
@@ -177,20 +184,25 @@ class Description:
         lines.append(typed(recording))
         if self.kind and "kind" not in recording:
             why = KINDS[self.kind]
-            lines += ["", f"or, since {why}:", typed(self._of_kind(recording))]
+            lines += ["", f"or, since {why}:"]
+            if self.kind == PARTICLE:
+                lines.append(calibrate_text(recording["import"], is_file))
+            else:
+                lines.append(typed(self._of_kind(recording)))
         if not is_file:
             return "\n".join([*lines, ""])
         text = yaml.safe_dump(self.settings, sort_keys=False)
         return "\n".join([*lines, "", "or as a YAML for snakemake:", text])
 
 
+@speaks_python
 def describe(source: Any, **reading: Any) -> Description:
     """Look at the columns of a table: rate, gaps, wraps, quantisation, roles, units.
 
     Parameters
     ----------
     source
-        A path, or a :class:`pandas.DataFrame`.
+        A path, or a table in memory, as of :func:`leastaction.learn`.
     reading
         `format`, `separator`, `skip_lines`, `columns`, as under `import`.
 
@@ -214,7 +226,13 @@ def describe(source: Any, **reading: Any) -> Description:
     """
     for key in set(reading) - set(READING):
         raise RecordingError(unknown("key", key, READING))
-    table = open_table(source, READING | reading)
+    data = source if isinstance(source, str | Path) else frame_of(source, True)
+    if data is None:
+        raise RecordingError(
+            f"the table is {type(source).__name__}; expected a path, a "
+            "pandas.DataFrame, or columns by name such as {'t': t, 'theta': theta}"
+        )
+    table = open_table(data, READING | reading)
     values = _first_rows(table)
     rows = len(next(iter(values.values())))
     clock = _clock(values)
@@ -255,6 +273,8 @@ def _likely_kind(columns: Sequence[Column], values, starts) -> str:
     if not moving or inputs or not roles["time"]:
         return ""
     q = [_parts(values[c.name], starts) for c in moving]
+    if len(moving) == 1 and not roles["velocity"] and relaxes(q[0]):
+        return PARTICLE
     turns = max(sum(map(_turns, parts)) for parts in q)
     if len(starts) == len(moving) == len(roles["velocity"]) == 1:
         before, after = (half.std() for half in np.array_split(q[0][0], 2))

@@ -23,4 +23,5 @@ class RecordingError(ValueError):
         text = (
             f"{where}: {problem}; expected {expected}. {remedy}" if problem else where
         )
+        self.written = text  # in the words of a YAML, whichever interface shows it
         super().__init__(text)

@@ -12,6 +12,7 @@ from leastaction.likelihood.iterated_smoother import (
     fit,
     smooth_motion,
 )
+from leastaction.likelihood.noise_levels import LEAST_OF_FORCE, LEAST_OF_SENSOR
 from leastaction.likelihood.term_selection import SHARE_OF_MISSED_POWER, parts
 from leastaction.recordings.candidates import oscillators
 from leastaction.recordings.error import RecordingError
@@ -53,14 +54,17 @@ def first_law(problem: Problem, equations: xr.Dataset) -> Fit:
         inner[part.start + unseen : part.stop - unseen] = True
     compiled = library_equations(problem.terms)
     q, v, a = (np.ascontiguousarray(states[inner, i]) for i in range(3))
-    columns, _ = compiled.columns(q, v, a, problem.columns)
+    columns, inertia = compiled.columns(q, v, a, problem.columns)
     force = np.zeros_like(q)
     if problem.inputs is not None:
         force = problem.inputs.at(np.flatnonzero(inner))
     best, value, worse, opposed = None, np.inf, 0, False
     for c, last in starts(problem, equations, compiled, columns, force):
         missed = np.sqrt(((columns @ c - force) ** 2).mean(axis=0))
-        levels = begin_levels(missed, noise, least, problem.motion.dt)
+        force_of_motion = np.sqrt(((inertia @ c) ** 2).mean(axis=0))
+        bound = np.sqrt(problem.period) * LEAST_OF_FORCE * force_of_motion
+        bound = np.maximum(bound, 1e-300)
+        levels = begin_levels(missed, noise, bound, least, problem.motion.dt)
         support = tuple(map(int, np.flatnonzero(c)))
         active = np.setdiff1d(support, problem.candidates.fixed(support, c))
         how = {"rounds_of_starts": 1, "rounds": ROUNDS_OF_START}
@@ -131,11 +135,11 @@ def least_ratio(problem: Problem, ratio: Ratio, support) -> np.ndarray:
 
 
 def least_noise(y: np.ndarray) -> np.ndarray:
-    """Lower bound of the noise of every sensor: a tenth of its step, or roundoff."""
+    """Lower bound of the noise of every sensor: a tenth of its step, or 24 bits."""
     found = []
     for values in y.T:
         levels = np.unique(values[np.isfinite(values)])
-        size = max(float(np.abs(levels).max()), 1e-300)
+        size = max(float(np.ptp(levels)), 1e-300)
         step = np.diff(levels).min() if 1 < len(levels) < len(values) / 2 else 0.0
-        found.append(max(step / 10, 1e-9 * size))
+        found.append(max(step / 10, LEAST_OF_SENSOR * size))
     return np.array(found)

@@ -37,7 +37,7 @@ def predict(
         np.concatenate([a[::stride] for a in each]) for each in zip(*runs, strict=True)
     ]
     counts = [len(y[::stride]) for y, *_ in runs]
-    step = held_out.attrs.get("time_step", 1.0) * stride
+    step = (1.0 if found.along else held_out.attrs["time_step"]) * stride
     windows = np.zeros((1, len(found.names)))
     return CONTRACTS["measured_rollout"].dataset(
         {
@@ -61,5 +61,10 @@ def predict(
             "coordinate_shown_unit": ("dof", list(found.units)),
             "coordinate_shown_factor": ("dof", np.ones(len(found.names))),
         },
-        {"start": 0.0, "learned_from": 0, "numbers": json.dumps(dict(found.numbers))},
+        {
+            "start": 0.0,
+            "learned_from": 0,
+            "numbers": json.dumps(dict(found.numbers)),
+            "along": found.along or "Time (s)",
+        },
     )

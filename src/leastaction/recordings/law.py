@@ -22,6 +22,7 @@ from leastaction.recordings.contracts import shown_units
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.excitation import UNRECORDED
 from leastaction.recordings.inputs import OPPOSED
+from leastaction.recordings.interfaces import speaks_python
 from leastaction.recordings.modal_analysis import (
     complex_shapes,
     modes_of_observations,
@@ -299,7 +300,10 @@ class Law(LawPage, IdentifiedModel):
         return json.loads(str(self.dataset["equivalent_models"].values))
 
     def export(self, path: str | Path, language: str | None = None) -> None:
-        """Write the accelerations as a function of another language, noise left out.
+        """Write the accelerations as a function of another language.
+
+        Its heading names what the law has beside the equations: random force,
+        corrections, delays and gains of inputs are left out.
 
         Parameters
         ----------
@@ -314,9 +318,15 @@ class Law(LawPage, IdentifiedModel):
         ValueError
             If there is no such language, or the ending names none.
         """
-        from leastaction.recordings.source_code import language_of, source_code
+        from leastaction.recordings.source_code import (
+            language_of,
+            left_out,
+            source_code,
+        )
 
-        files.save_text(source_code(self.system, language_of(path, language)), path)
+        language = language_of(path, language)
+        text = source_code(self.system, language, left_out(self.dataset))
+        files.save_text(text, path)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -356,9 +366,9 @@ class Law(LawPage, IdentifiedModel):
 
         See :mod:`leastaction.recordings.physical_parameters`. Columns `quantity`,
         `value`, `std`, `low` and `high` of the 95 % interval, `percent` (the relative
-        standard error), `unit`, and `grouped`, other terms that the motion does not
-        distinguish from it. Empty of a randomly excited motion, which has
-        :attr:`modes`.
+        standard error; NaN where the interval holds zero), `unit`, and `grouped`, other
+        terms that the motion does not distinguish from it. Empty of a randomly excited
+        motion, which has :attr:`modes`.
         """
         import pandas as pd
 
@@ -367,7 +377,8 @@ class Law(LawPage, IdentifiedModel):
             rows = physical_parameters(self, self.observations, self._unit_of())
         columns = ["quantity", "value", "std", "unit", "grouped"]
         found = pd.DataFrame(rows, columns=columns)
-        found.insert(3, "percent", 100 * found["std"] / np.abs(found.value))
+        percent = 100 * found["std"] / np.abs(found.value)
+        found.insert(3, "percent", percent.where(percent < 100 / self.interval_factor))
         return with_intervals(found, self.interval_factor)
 
     def next_experiment(
@@ -426,6 +437,7 @@ class Law(LawPage, IdentifiedModel):
         found.insert(2, "unit", found.excite.map(units))
         return found
 
+    @speaks_python
     def test(
         self,
         data: Any,
@@ -627,9 +639,10 @@ def rows_of(found: "pd.DataFrame", heading: str) -> list[dict[str, str]]:
         about = [name for name in ("term", "of", "quantity") if name in found]
         if row.get("grouped"):
             row["quantity"] += f" and {row['grouped']}: their sum alone is identified"
-        error = (
-            {"standard error": f"{row['percent']:.2g} %"} if "percent" in row else {}
-        )
+        error = {}
+        if "percent" in row:
+            part = row["percent"]
+            error["standard error"] = f"{part:.2g} %" if part == part else "holds zero"
         rows.append(
             {name: row[name] for name in about}
             | {

@@ -22,6 +22,7 @@ from leastaction.recordings.configuration import (
     recording_from_config,
 )
 from leastaction.recordings.error import RecordingError
+from leastaction.recordings.interfaces import speaks_python
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,6 +37,7 @@ ANGLES = {
 TIME, TRAJECTORY = "time", "trajectory"
 
 
+@speaks_python
 def learn(
     data: Any,
     *,
@@ -287,7 +289,7 @@ def tables_of(data, time, trajectory) -> tuple[list[str], list, dict, dict]:
     if all(isinstance(one, str | Path) for one in parts):
         return [str(one) for one in parts], [], keys, {}
     is_named = isinstance(time, str | Mapping)
-    frames = [_table(one, is_named) for one in parts]
+    frames = [frame_of(one, is_named) for one in parts]
     if all(frame is not None for frame in frames):
         if not is_named:
             raise RecordingError(
@@ -317,7 +319,7 @@ def tables_of(data, time, trajectory) -> tuple[list[str], list, dict, dict]:
     return ["the arrays"], [frame], keys, units
 
 
-def _table(data, is_named: bool):
+def frame_of(data, is_named: bool):
     """Table of a DataFrame, also of polars, of a structured array, or of a mapping.
 
     Whether the time `is_named` tells a mapping of columns from one of arrays.

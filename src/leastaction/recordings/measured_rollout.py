@@ -54,9 +54,9 @@ def predict(
 ) -> xr.Dataset:
     """Free run over each held-out trajectory from its first 0.45 main periods.
 
-    A prediction has the corrections that are real at its horizon, one sample or a run
-    (:mod:`leastaction.likelihood.horizons`); forces and residuals are what the law
-    itself misses. The band is that of the coefficients: of points around the law with
+    Predictions of one sample have the corrections
+    (:mod:`leastaction.likelihood.horizons`); runs, forces and residuals are those of
+    the law itself. The band is that of the coefficients: of points around the law with
     its covariance, each started from a state of its own.
 
     Errors are over half the range of the trajectory and coordinate. The model is one of
@@ -101,15 +101,14 @@ class CompiledLaw:
         kinds = ("", "dissipation_")
         texts = [model[f"{kind}term"].values for kind in kinds]
         law = [model[f"{kind}coefficient_estimate"].values for kind in kinds]
-        law, corrected = np.concatenate(law), np.zeros((2, sum(map(len, law))))
+        law, corrected = np.concatenate(law), np.zeros(sum(map(len, law)))
         position = model["column_position"].values.astype(int)
-        corrected[:, position] = model["prediction_coefficient"].values
-        chosen = np.flatnonzero((law != 0) | (corrected != 0).any(axis=0))
-        # Of the law, of predictions of one sample, and of runs.
-        self.c, (self.of_sample, self.of_run) = law[chosen], corrected[:, chosen]
+        corrected[position] = model["prediction_coefficient"].values
+        chosen = np.flatnonzero((law != 0) | (corrected != 0))
+        # Of the law, and of predictions of one sample.
+        self.c, self.of_sample = law[chosen], corrected[chosen]
         order = [int(np.flatnonzero(position == k)[0]) for k in chosen]
-        points = model["jackknife_coefficient"].values[:, order]
-        self.left = points + self.of_run - self.c
+        self.left = model["jackknife_coefficient"].values[:, order]
         self.factor = interval_factor(model)
         self.noise = model["noise_level"].values
         self.process_noise = model["process_noise"].values
@@ -162,10 +161,10 @@ class CompiledLaw:
         """Predicted path and half the width of its 95 % band."""
         positions = self._positions(part)
         rows = min(max(round(start / self.dt), 8), len(positions.q))
-        begun = self._started(positions, rows, self.of_run)
+        begun = self._started(positions, rows, self.c)
         whole = Segments(begun.first, np.array([len(positions.q)]), begun.state)
-        positions = enough_steps(positions, whole, self.of_run, 0.05)
-        path = self._path(positions, rows, self.of_run)
+        positions = enough_steps(positions, whole, self.c, 0.05)
+        path = self._path(positions, rows, self.c)
         count = len(self.left)
         left = np.array([self._path(positions, rows, c) for c in self.left])
         square = (count - 1) / count * ((left - left.mean(0)) ** 2).sum(0)

@@ -33,6 +33,7 @@ from leastaction.ensembles.sensor_records import records_of
 from leastaction.recordings.columns import column, unit_of_heading
 from leastaction.recordings.configuration import Import
 from leastaction.recordings.error import RecordingError
+from leastaction.recordings.interfaces import speaks_python
 from leastaction.recordings.learn import tables_of
 from leastaction.recordings.splitting import (
     Trajectory,
@@ -209,6 +210,7 @@ class Modes:
             )
 
 
+@speaks_python
 def modes(
     data: Any,
     *,

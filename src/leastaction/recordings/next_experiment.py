@@ -118,13 +118,13 @@ def _along(law: CompiledLaw, trial: Trial, active, model):
     first, length = np.array([0]), np.array([rows])
     how = law.dt, rows, STEPS, force(STEPS), first, length
     with np.errstate(all="ignore"):
-        path = law.equations.rollout(trial.start[None], law.of_run, *how)[0]
+        path = law.equations.rollout(trial.start[None], law.c, *how)[0]
     q = np.ascontiguousarray(path[:, : law.q.shape[1]])
     if not np.isfinite(path).all():
         return np.full_like(q, np.inf), None, None
     about = [slice(0, rows)], law.dt, STEPS, force
     motion = MeasuredMotion(law.equations, q, *about)
-    linear, _ = motion.linearised(path, law.of_run, active)
+    linear, _ = motion.linearised(path, law.c, active)
     innovations = augmented_filter(linear, law.process_noise, law.noise)
     parts = innovations.moment[:, 1:, 1:]
     time = rows * law.dt * np.arange(1, len(parts) + 1) / len(parts)

@@ -43,7 +43,7 @@ DESCRIBED = variables(
         free_run_ratio [1] misfit of whole runs over the noise of the sensor; \
 infinite where nothing follows them
         corrections [1] terms smaller than what is missed, coefficient, standard \
-error, and whether predictions have them, as JSON
+error, as JSON
         missed_tone [Hz] frequency of a tone that is most of what is missed, or NaN
         memory_ratio [1] gain of lagged velocities over what the criterion asks
     block column_fitted:
@@ -52,9 +52,8 @@ error, and whether predictions have them, as JSON
         column_position [1] position among all candidates
         horizon_difference [mixed] half of what fits with and without process noise \
 differ by, beyond chance
-    horizon column_fitted:
-        prediction_coefficient [mixed] coefficients with the corrections that are real \
-within a sample, then with those that whole runs confirm
+        prediction_coefficient [mixed] coefficients with the corrections, of \
+predictions of the next sample
     dof:
         input_lag [s] time after its record at which an input acts
         input_lag_std [s] standard error of that time, NaN if given
@@ -84,8 +83,8 @@ def estimate(
     every[:, law.fit.active] = noise.deviations
     absent = nearest_absent(law.quadratic, law.solution)
     lagged = memory(law.fit, problem.period)
-    past = np.zeros_like(law.c)
-    past[law.fit.active] = lagged.deviation
+    past = np.zeros((len(lagged.deviations), len(law.c)))
+    past[:, law.fit.active] = lagged.deviations
     model_errors = found.of_width, found.dynamics.deviations, found.horizons.deviation
     every = np.vstack([every, absent, past, *model_errors])
     factors, gain, gain_std = problem.to_reference(law.c), 1.0, 0.0
@@ -178,18 +177,13 @@ def _values(found, noise, equations, gain):
         "missed_tone": tone(law.fit),
     }
     equivalents = alike(problem, law, gain)
-    added, lasting = found.horizons.corrections, found.horizons.lasting
+    added = found.horizons.corrections
     corrected, error = _beside(problem, law, added, gain)
-    named = {
-        problem.names[k]: (float(corrected[k]), float(error[k]), k in lasting)
-        for k in added
-    }
+    named = {problem.names[k]: (float(corrected[k]), float(error[k])) for k in added}
     arrays = {
         "equivalent_models": np.array(json.dumps(equivalents), dtype=object),
         "corrections": np.array(json.dumps(named), dtype=object),
-        "prediction_coefficient": np.stack(
-            [corrected, _beside(problem, law, lasting, gain)[0]]
-        ),
+        "prediction_coefficient": corrected,
         "noise_level": near.sensor,
         "amplitude_range": np.stack([amplitude.min(0), amplitude.max(0)], axis=1),
         "process_noise": np.where(near.is_free, near.process, 0.0),

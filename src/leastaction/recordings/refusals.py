@@ -28,13 +28,15 @@ two of a name: the column {name!r} appears twice; expected different names. Rena
 no names: the first line holds numbers; expected names of the columns. Add a line of
     names, or list them under `columns`
 no column: {unknown}; expected a column of the table. Correct {use}
+no clock: {unknown}; expected the column of the time. Correct {use}, or write `time:
+    {{rate: 100}}`, in Hz, if the table has none
 no pattern: no column fits {pattern!r}; expected some of {known}. Correct the pattern
 long line: it has more than {most} characters; expected a row of samples in each line.
     Export it again, with line ends
 nul: it holds a NUL character; expected text. Export it again
 quote: a quotation mark is not closed; expected pairs of them. Repair it
-cells: it has {count} cells; expected {width}, as many as names. Repair it; with decimal
-    commas the separator must be another one
+cells: it has {count} cells; expected {width}, as many as names. Repair it; of
+    numbers with decimal commas export the table with semicolons
 no number: the cell holds {cell!r}; expected a number{comma}. Repair the cell; remarks
     begin with #
 empty cell: the cell is {what} ({count} such cells); expected a number in every row.

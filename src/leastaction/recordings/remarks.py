@@ -136,8 +136,9 @@ def _missed(model: xr.Dataset) -> list[str]:
         texts.append(f"the law misses {percent_text(missed)} of the force{beyond}")
     if remembers:
         texts.append(
-            "the missed force depends on the states before: hysteresis, a delay, or a "
-            "coordinate that no column records; intervals hold what it may change"
+            "the missed force depends on the states before: hysteresis, a delay, a "
+            "coordinate or a force that no column records (record it as an input); "
+            "intervals include what it may change"
         )
     terms, values = _coefficients(model)
     apart = model["horizon_difference"].values[0]
@@ -183,14 +184,12 @@ def remarks(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
     if corrections:
         terms = [
             f"{term} {' ± '.join(rounded(value, student(model) * error))}"
-            for term, (value, error, _) in corrections.items()
+            for term, (value, error) in corrections.items()
         ]
-        lasting = [term for term, (*_, lasts) in corrections.items() if lasts]
         texts.append(
             f"corrections beside the law: {listed(terms)} improve the fit beyond "
             "chance, by less than a fifth of what the law misses; they are not part of "
-            "the law. One-step-ahead predictions include them, free runs "
-            f"{listed(lasting) if lasting else 'none of them'}"
+            "the law. One-step-ahead predictions include them, free runs do not"
         )
     return [*texts, *_zero_offset(model), *_negative_damping(model)]
 

@@ -5,10 +5,13 @@ entries, so that its inverse is as long as the number of coordinates asks, whate
 entries are.
 """
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import sympy as sp
+import xarray as xr
 from sympy.printing.c import C99CodePrinter
 from sympy.printing.numpy import JaxPrinter, NumPyPrinter
 
@@ -18,7 +21,7 @@ from leastaction.core.system import System
 SUFFIXES = {".c": "c", ".py": "numpy"}
 LANGUAGES = ("c", "numpy", "jax")
 C = """\
-/* qddot = M(q)^-1 (f(q, qdot) + force), SI units, of {coordinates}. */
+/* qddot = M(q)^-1 (f(q, qdot) + force), SI units, of {coordinates}.{about} */
 #include <math.h>
 
 void acceleration(const double q[{dof}], const double qdot[{dof}],
@@ -28,7 +31,7 @@ void acceleration(const double q[{dof}], const double qdot[{dof}],
 }}
 """
 PYTHON = '''\
-"""Accelerations of {coordinates}; written by leastaction."""
+"""Accelerations of {coordinates}; written by leastaction.{about}"""
 
 import {module}
 
@@ -59,7 +62,20 @@ def language_of(path: str | Path, language: str | None = None) -> str:
     return language
 
 
-def source_code(system: System, language: str) -> str:
+def left_out(model: xr.Dataset) -> list[str]:
+    """What a law has beside its equations, in words; none of it is exported."""
+    parts = []
+    if np.any(model.get("noise_covariance", 0)):
+        parts.append("the random force")
+    corrections = json.loads(str(np.ravel(model.get("corrections", "{}"))[0]))
+    if corrections:
+        parts.append(f"the corrections {', '.join(corrections)}")
+    if np.any(model.get("input_lag", 0)):
+        parts.append("the delay between inputs and forces")
+    return parts
+
+
+def source_code(system: System, language: str, missing: Sequence[str] = ()) -> str:
     """Source of ``acceleration(q, qdot, force)``, without noise.
 
     In C the arrays have the length dof, and a fourth, ``qddot``, takes the result; in
@@ -72,6 +88,8 @@ def source_code(system: System, language: str) -> str:
         With a value of each parameter.
     language
         ``c`` (C99), ``numpy`` or ``jax``.
+    missing
+        What the heading names as left out, see :func:`left_out`.
 
     Raises
     ------
@@ -90,6 +108,7 @@ def source_code(system: System, language: str) -> str:
     <BLANKLINE>
     """
     about = {"dof": system.dof, "coordinates": ", ".join(system.coordinates)}
+    about["about"] = f" Left out: {'; '.join(missing)}." if missing else ""
     if language_of("", language) == "c":
         print_one = C99CodePrinter().doprint
         body = _body(system, print_one, "[{}]", "   const double {} = {};")

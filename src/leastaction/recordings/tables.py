@@ -95,7 +95,8 @@ class Table:
             if self.heading(column) not in self.columns:
                 where = f"{self.path}, column {column!r} ({use})"
                 names = unknown("column", column, self.columns)
-                reject("no column", where, unknown=names, use=use)
+                when = "no clock" if use == "import.time" else "no column"
+                reject(when, where, unknown=names, use=use)
 
     def heading(self, name: str) -> str:
         """Name of a column as the table writes it: ``force`` may be ``force [N]``."""

@@ -40,6 +40,7 @@ from leastaction.ensembles.sensor_records import records_of
 from leastaction.ensembles.whittle import tapered
 from leastaction.recordings.configuration import KNOWN_OF_PARTICLE
 from leastaction.recordings.error import RecordingError
+from leastaction.recordings.interfaces import speaks_python
 from leastaction.recordings.modal_analysis import series_of
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ FILTERED, ALIASED, DIODE = "filtered", "aliased", "diode"
 SENSORS = {
     FILTERED: "behind an anti-alias filter",
     ALIASED: "sampled without a filter: the spectrum is folded",
-    DIODE: "a diode with a slow part",
+    DIODE: "a diode with a slow part, behind an anti-alias filter",
+    f"{ALIASED} {DIODE}": "a diode with a slow part, sampled without a filter: the "
+    "spectrum is folded",
 }
 
 
@@ -69,18 +72,31 @@ class Form(NamedTuple):
     def density(self, theta: np.ndarray, f: np.ndarray, dt: float) -> np.ndarray:
         """One-sided density at f, Hz, of logarithms `theta` of the parameters."""
         p = dict(zip(self.names, np.exp(theta), strict=True))
-        if self.sensor == ALIASED:
+        if self.sensor.startswith(ALIASED):
             k = np.arange(-FOLDS, FOLDS + 1)[:, None]
-            power = self._motion(p, np.abs(f + k / dt)).sum(axis=0)
+            power = self._seen(p, np.abs(f + k / dt)).sum(axis=0)
             # Those beyond, of a spectrum that falls as 1/f², are an integral.
-            tail = self._motion(p, np.array([(FOLDS + 0.5) / dt]))[0]
+            tail = self._seen(p, np.array([(FOLDS + 0.5) / dt]))[0]
             power = power + 2 * tail * (FOLDS + 0.5) * self.overdamped
         else:
-            power = self._motion(p, f)
-        if self.sensor == DIODE:
-            part = 1 / (1 + p["part"])
-            power = power * (part + (1 - part) / (1 + (f / p["diode"]) ** 2))
+            power = self._seen(p, f)
         return power + p.get("floor", 0.0)
+
+    @property
+    def has_diode(self) -> bool:
+        """Whether a part of the light passes a slow diode."""
+        return self.sensor.endswith(DIODE)
+
+    def rings(self, theta: np.ndarray) -> bool:
+        """Whether an oscillator is damped below its critical damping, 2 ω_0."""
+        p = dict(zip(self.names, np.exp(theta), strict=True))
+        return bool(p["damping"] < 4 * np.pi * p["f0"])
+
+    def _seen(self, p: Mapping[str, float], f: np.ndarray) -> np.ndarray:
+        """The motion behind the diode."""
+        part = 1 / (1 + p["part"]) if self.has_diode else 1.0
+        slow = 1 + (f / p["diode"]) ** 2 if self.has_diode else 1.0
+        return self._motion(p, f) * (part + (1 - part) / slow)
 
     def _motion(self, p: Mapping[str, float], f: np.ndarray) -> np.ndarray:
         if self.overdamped:
@@ -178,7 +194,7 @@ class Calibration:
             found.append(("natural frequency", f0, "Hz"))
             found.append(("damping rate", rate, "1/s"))
             found.append(("variance", size, f"{self.unit}²"))
-        if self.fitted.form.sensor == DIODE:
+        if self.fitted.form.has_diode:
             found.append(("corner of the diode", fit.value("diode"), "Hz"))
         if not known.get("drag") and not known.get("mass"):
             return found
@@ -274,6 +290,7 @@ def _half(one, other):
     return (one[0] - other[0]) / 2, (one[1] - other[1]) / 2
 
 
+@speaks_python
 def calibrate(
     data: Any,
     *,
@@ -375,7 +392,7 @@ def _calibrated(series, dt: float, known: Mapping, about, band=None) -> Calibrat
             f"no run has {PER_BLOCK * FEWEST_BLOCKS} frequencies in the band; expected "
             "a longer record, or a wider `band`"
         )
-    return Calibration(_fitted(runs, dt), known, *about)
+    return Calibration(_fitted(runs, dt, "mass" in known), known, *about)
 
 
 def known_of_particle(stated: Mapping) -> dict[str, float]:
@@ -429,20 +446,26 @@ def _forms() -> list[Form]:
     """
     motions = {True: ("corner", "D"), False: ("f0", "damping", "variance")}
     return [
-        Form(overdamped, sensor, names + floor + ("diode", "part") * (sensor == DIODE))
+        Form(overdamped, sensor, names + floor + ("diode", "part") * (DIODE in sensor))
         for overdamped, names in motions.items()
         for sensor in SENSORS
         for floor in ((), ("floor",))
-        if (overdamped and floor) or sensor != DIODE
+        if (overdamped and floor) or DIODE not in sensor
     ]
 
 
-def _fitted(runs: Sequence[Spectrum], dt: float) -> Fitted:
-    """The likeliest form by Schwarz's criterion, with pooled parameters."""
+def _fitted(runs: Sequence[Spectrum], dt: float, has_mass: bool) -> Fitted:
+    """The likeliest form by Schwarz's criterion, with pooled parameters.
+
+    The spectrum of a particle that does not ring is that of one without inertia behind
+    a slow diode: only a mass that is given is believed there.
+    """
     f, power = _pooled(runs)
     tried = []
     for form in _forms():
         theta, value = _climbed(form, _start(form, f, power, dt), f, power, dt)
+        if not (form.overdamped or has_mass or form.rings(theta)):
+            continue
         criterion = 2 * value * len(runs) + len(theta) * np.log(len(f) * len(runs))
         tried.append((criterion, form, theta))
     best, form, theta = min(tried, key=lambda one: one[0])
@@ -497,12 +520,12 @@ def _start(form: Form, f, power, dt: float) -> np.ndarray:
     for part in (0.003, 0.01, 0.03, 0.1, 0.3):
         corner = part * f[-1]
         if form.overdamped:
-            own = [corner, np.pi**2 * corner**2 * y[: max(3, len(y) // 100)].mean()]
+            guess = [corner, np.pi**2 * corner**2 * y[: max(3, len(y) // 100)].mean()]
         else:
-            own = [max(peak, corner / 10), 2 * np.pi * corner, total]
-        own += [floor] * ("floor" in form.names)
-        own += [f[-1] / 3, 1.0] * (form.sensor == DIODE)
-        starts.append(np.log(own))
+            guess = [max(peak, corner / 10), 2 * np.pi * corner, total]
+        guess += [floor] * ("floor" in form.names)
+        guess += [f[-1] / 3, 1.0] * form.has_diode
+        starts.append(np.log(guess))
 
     def misfit(theta):
         with np.errstate(all="ignore"):

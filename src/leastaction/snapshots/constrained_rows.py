@@ -219,23 +219,16 @@ def evidence_maximisation(
         all_rows, conditions, lambda b: massive(basis, b, positions, *about), len(theta)
     )
 
-    def errors(fits: list[np.ndarray]) -> np.ndarray:
-        """One-step errors (rms) of the trajectories that are held out."""
-        result = one_step_errors(basis, fits, positions[held], *about)
-        return np.sqrt((result**2).mean(axis=(1, 2)))
-
-    if settings["damping"] == "held_out":
-        learned, dampings = constrained(others, *conditions), system.dampings()
-        fits = [learned.coefficients(damping) for damping in dampings]
-        damping = float(dampings[np.argmin(errors(fits))])
-    elif settings["damping"] != "evidence":
+    if settings["damping"] != "evidence":
         damping = float(settings["damping"]) * float(system.singular[0])
     fit = damped_coefficients(others, *conditions, damping)
+    # Of the trajectories that this fit has not seen.
+    missed = one_step_errors(basis, fit, positions[held], *about)
     diagnostics = {
         "damping": damping / system.singular[0],
         "log_evidence": system.log_evidence(damping),
         "row_error": system.row_error(damping),
-        "one_step_error": errors([fit])[0],
+        "one_step_error": np.sqrt((missed**2).mean()),
     }
     coefficients, factor = system.coefficients(damping), system.factor(damping)
     factor = np.pad(factor, ((0, room - len(factor)), (0, 0)))

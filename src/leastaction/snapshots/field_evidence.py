@@ -69,8 +69,8 @@ ROUNDS = 3
 REMEASURED, SEED = 8, 0
 # Shares of the snapshots below the values u of which V' is measured.
 QUANTILES_OF_FORCE = (0.025, 0.2, 0.8, 0.975)
-# Snapshots of a motion, of which the symbol needs three.
-LEAST_SNAPSHOTS = 4
+# Snapshots of a motion: every second of them is four, of which the symbol needs three.
+LEAST_SNAPSHOTS = 8
 # Longest move to the top of a parabola, in its steps.
 FARTHEST = 5.0
 # Change of a damping, in standard errors, that needs no other choice of the basis.
@@ -366,7 +366,7 @@ class Snapshots:
     def every_second(self) -> "Snapshots | None":
         """These at twice the time step, as twice the motions; None of too few."""
         count = self.u.shape[1] // 2
-        if count < LEAST_SNAPSHOTS:
+        if self.u.shape[1] < LEAST_SNAPSHOTS:
             return None
         u = np.concatenate([self.u[:, k : 2 * count : 2] for k in (0, 1)])
         steps = self.steps | {"time_step": 2 * self.steps["time_step"]}

@@ -16,6 +16,7 @@ from leastaction.core.method import step
 from leastaction.core.model import interval
 from leastaction.core.own_data import (
     NORMAL,
+    ROUND_OFF,
     Findings,
     Kind,
     Prediction,
@@ -30,12 +31,12 @@ from leastaction.core.periodic_line import projection_on_waves
 from leastaction.core.recipe import Recipe
 from leastaction.snapshots.discrete_lagrangian import discrete_euler_lagrange
 from leastaction.snapshots.errors_in_variables import row_jacobian
-from leastaction.snapshots.field_evidence import mirrored
+from leastaction.snapshots.field_evidence import LEAST_SNAPSHOTS, mirrored
 from leastaction.snapshots.field_models import LearnedField
 from leastaction.snapshots.learned_model import LearnedLagrangian
 
-# Snapshots of a motion, at least, and the share of those held out that fix its begin.
-LEAST_SNAPSHOTS, SHARE_OF_BEGIN = 8, 0.25
+# Share of the snapshots held out that fix the begin of their motion.
+SHARE_OF_BEGIN = 0.25
 # Runs of what was learned from that say how far forecasts err.
 MOST_RUNS = 8
 # Standard errors of a correlation that noise has once in 10⁴ times.
@@ -234,7 +235,7 @@ class Positions(Kind):
     def demo(self) -> str:
         """Columns `run`, `t` (s), `x`, `y` (mm); noise of 0.1 %."""
         rng, h, between = np.random.default_rng(1), 0.005, 100
-        rows = ["run,t,x,y"]
+        rows = ["run,t [s],x [mm],y [mm]"]
         for run in range(16):
             q, v = rng.uniform(-1, 1, (2, 2))
             for k in range(24 * between + 1):
@@ -352,10 +353,16 @@ def _recorded(q, names, units, samples: Samples, attrs: Mapping) -> xr.Dataset:
 
 
 def _refuse_unrelated(data: xr.Dataset) -> xr.Dataset:
-    """The same data, unless neighbouring snapshots are as unrelated as noise."""
+    """The same data, unless neighbours are unrelated as noise, or columns are alike."""
     q = data["q"].values[0]
     q = q - q.mean(axis=(0, 1))
     before, after = (part.reshape(-1, q.shape[2]) for part in (q[:, :-1], q[:, 1:]))
+    names = data["dof"].values
+    for a, b in np.argwhere(np.triu(np.abs(np.corrcoef(after.T)) > 1 - ROUND_OFF, 1)):
+        if "field" not in data.attrs:
+            raise ValueError(
+                f"{names[b]} is a multiple of {names[a]}; name another column"
+            )
     products = [(a * b).sum(axis=0) for a in (before, after) for b in (before, after)]
     related = products[1] / np.sqrt(products[0] * products[3])
     if "field" in data.attrs:  # nodes are one quantity

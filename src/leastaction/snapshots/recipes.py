@@ -150,14 +150,13 @@ class ByEvidence(Identify):
 
 
 class EvidenceMaximisation(ByEvidence):
-    """Weight-space Gaussian process, damped by evidence or held-out trajectories."""
+    """Weight-space Gaussian process, damped by evidence."""
 
     run = ".constrained_rows:evidence_maximisation"
 
-    damping: or_word(Share, "evidence", "held_out") = Field(
+    damping: or_word(Share, "evidence") = Field(
         "evidence",
-        description="evidence; held_out, the smallest error of one step on every "
-        "fifth trajectory; or a number, relative to the largest singular value.",
+        description="evidence, or a number, relative to the largest singular value.",
     )
 
 

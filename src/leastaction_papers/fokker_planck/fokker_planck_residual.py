@@ -14,17 +14,8 @@ cells, E(θ) = θᵀ G θ: a linear system, with squared volatilities that are n
 Paper: eq. (7) integrates over the domain, but the numbers printed are those of a sum
 without the area of a cell.
 
-The columns carry counting noise, which the normal equations square: their mean is
-Gᵢⱼ + noise, and the estimates are drawn towards zero, without a standard error. The
-product of columns of two *independent* batches has the mean Gᵢⱼ alone. The mean over
-all pairs of different batches,
-
-.. math::
-
-    \\bar G = \\frac{1}{B(B-1)} \\sum_{b \\ne b'} r_i^{(b)}\\cdot r_j^{(b')},
-
-is the smallest change that makes the residual consistent in the amount of data; its
-error of O(h²) stays.
+The columns carry counting noise, which the normal equations square: the estimates are
+drawn towards zero, without a standard error.
 """
 
 from collections.abc import Mapping
@@ -124,39 +115,6 @@ def residual_least_squares(
         return Solution(values, _no_errors(known), about)
 
     return stationary_estimate(equations, settings, solve, _form(gram))
-
-
-def split_sample_residual(
-    equations: xr.Dataset, settings: Mapping
-) -> tuple[LagrangianEstimate, VolatilityEstimate]:
-    """Solve the normal equations of pairs of different batches.
-
-    There are no standard errors: the scatter of the batches does not know the bias of
-    the differences, which is as large with many samples.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than three batches.
-    """
-    gram = equations.variables["gram"].values[0]
-    batches = len(gram)
-    if batches < 3:
-        raise ValueError(
-            f"{batches} batches cannot be split and told apart; set simulate.batches "
-            "to 3 or more"
-        )
-    own = np.einsum("bbij->ij", gram)
-    mean = (gram.sum(axis=(0, 1)) - own) / (batches * (batches - 1))
-    total = (mean + mean.T) / 2
-
-    def solve(known: np.ndarray) -> Solution:
-        return Solution(_minimum(total, known), _no_errors(known), {})
-
-    def products(values: np.ndarray) -> np.ndarray:
-        return np.einsum("bcij,i,j->bc", gram, values, values)
-
-    return stationary_estimate(equations, settings, solve, _form(total), products)
 
 
 def _no_errors(known: np.ndarray) -> np.ndarray:

@@ -38,13 +38,6 @@ class ResidualLeastSquares(WithVolatility):
     )
 
 
-class SplitSampleResidual(WithVolatility):
-    """Fokker–Planck residual, independent histograms as mutual instruments."""
-
-    run = ".fokker_planck_residual:split_sample_residual"
-    reads = ("stationary_residual",)
-
-
 class DensityRollout(Rollout):
     """Densities and level sets of truth and model."""
 

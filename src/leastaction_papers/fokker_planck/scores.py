@@ -41,8 +41,7 @@ NOTE_OF_TABLE = (
     "deviation and root mean square over independent paths of the stated number of "
     "samples; the standard error that the estimator states (median), and how many of "
     "its 95 % intervals cover the truth. A single path has no standard deviation, and "
-    "`published` and `split_sample` state no error. Noise strengths are roots of "
-    "squared volatilities."
+    "`published` states no error. Noise strengths are roots of squared volatilities."
 )
 
 

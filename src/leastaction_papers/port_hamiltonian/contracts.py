@@ -5,7 +5,7 @@ from leastaction.ports.contracts import SCHEME, TRAINING, UNITS
 
 HYPERPARAMETERS = variables(
     """
-    replicate fit process:
+    replicate fit:
         length_scale [SI] length scale of the Gaussian kernel
     replicate fit effort:
         task_vector [SI] v of the covariance between efforts
@@ -122,7 +122,7 @@ of the dissipation
 
 CONTRACTS = {
     "effort_process": Contract(
-        "identify with method multi_task_process or independent_processes",
+        "identify with method multi_task_process",
         TRAINING | HYPERPARAMETERS,
         model="leastaction.ports.model:PortModel",
     ),

@@ -15,7 +15,7 @@ eigenvalues 1 + e_i λ_j up to S (Stegle et al. 2011; Rakitsch et al. 2013). A l
 with its gradient then costs O(N³ + D³) instead of O(N³D³).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -286,49 +286,22 @@ def _check(x, y, transformation: np.ndarray, starts: int) -> None:
 
 
 def multi_task_process(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
-    """Efforts as one multi-task process behind J − R, as published (section 3.3)."""
-    return _fitted(equations, settings, ["all efforts"])
+    """Efforts as one multi-task process behind J − R, as published (section 3.3).
 
-
-def independent_processes(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
-    """Every effort as a process of its own, on A⁻¹ (E ẋ − B u): a baseline.
-
-    For constant regular A = J − R the efforts are data themselves, and nothing has to
-    be learned behind A. What several efforts share is not used. The noise of the model
-    is that of the efforts.
+    One for every training set.
     """
-    return _fitted(equations, settings, equations["effort"].values)
-
-
-def _parts(
-    equations: xr.Dataset, processes: int
-) -> tuple[np.ndarray, list[tuple[slice, np.ndarray]]]:
-    """Matrix from targets to outputs; the efforts of every process, and its A."""
-    transform, size = transform_of(equations), equations.sizes["effort"]
-    if processes == 1:
-        return np.eye(size), [(slice(size), transform)]
-    parts = [(slice(j, j + 1), np.eye(1)) for j in range(size)]
-    return np.linalg.inv(transform), parts
-
-
-def _fitted(equations: xr.Dataset, settings: Mapping, names: Sequence) -> xr.Dataset:
-    """Processes of every training set, with their `names`."""
-    back, parts = _parts(equations, len(names))
     options = {key: settings[key] for key in ("noise_floor", "starts", "iterations")}
+    transform = transform_of(equations)
     result: dict[str, list] = {name: [] for name in HYPERPARAMETERS}
     for x, y in training_data(equations):
-        processes = []
-        for place, transform in parts:
-            random = np.random.default_rng(settings["seed"])
-            outputs = (y @ back.T)[:, place]
-            processes.append(fit(x, outputs, transform, random=random, **options))
-        result["length_scale"].append([p.length_scale for p in processes])
-        result["task_vector"].append(np.hstack([p.task_vector for p in processes]))
-        result["task_diagonal"].append(np.hstack([p.task_diagonal for p in processes]))
-        result["noise_variance"].append(np.hstack([p.noise for p in processes]))
-        result["log_likelihood"].append(sum(p.log_likelihood for p in processes))
-    dataset = with_training_data(CONTRACTS["effort_process"], equations, result)
-    return dataset.assign_coords(process=names)
+        random = np.random.default_rng(settings["seed"])
+        process = fit(x, y, transform, random=random, **options)
+        result["length_scale"].append(process.length_scale)
+        result["task_vector"].append(process.task_vector)
+        result["task_diagonal"].append(process.task_diagonal)
+        result["noise_variance"].append(process.noise)
+        result["log_likelihood"].append(process.log_likelihood)
+    return with_training_data(CONTRACTS["effort_process"], equations, result)
 
 
 class ProcessEfforts:
@@ -337,46 +310,31 @@ class ProcessEfforts:
     def __init__(self, dataset: xr.Dataset, fit: int):
         of_fit = dataset.isel(replicate=0, fit=fit)
         x, y = training_set(dataset, fit)
-        back, parts = _parts(dataset, dataset.sizes["process"])
-        self._parts = []
-        for k, (place, transform) in enumerate(parts):
-            process = StructuredProcess(
-                x=x,
-                y=(y @ back.T)[:, place],
-                transformation=transform,
-                length_scale=float(of_fit["length_scale"][k]),
-                task_vector=of_fit["task_vector"].values[place],
-                task_diagonal=of_fit["task_diagonal"].values[place],
-                noise=of_fit["noise_variance"].values[place],
-            )
-            self._parts.append((place, process))
+        self._likelihood = float(of_fit["log_likelihood"])
+        self._process = StructuredProcess(
+            x=x,
+            y=y,
+            transformation=transform_of(dataset),
+            length_scale=float(of_fit["length_scale"]),
+            task_vector=of_fit["task_vector"].values,
+            task_diagonal=of_fit["task_diagonal"].values,
+            noise=of_fit["noise_variance"].values,
+        )
 
     def linearised(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return z and ∂z/∂x of states."""
-        processes = [process for _, process in self._parts]
-        slopes = [
-            np.einsum("ij,pjs->pis", np.linalg.inv(p.transformation), p.jacobian(x))
-            for p in processes
-        ]
-        efforts = np.hstack([p.effort(x) for p in processes])
-        return efforts, np.concatenate(slopes, axis=1)
+        inverse = np.linalg.inv(self._process.transformation)
+        slopes = np.einsum("ij,pjs->pis", inverse, self._process.jacobian(x))
+        return self._process.effort(x), slopes
 
     def covariance(self, x: np.ndarray) -> np.ndarray:
-        """Covariance of z at each point, zero between processes."""
-        result = np.zeros((len(x), *(self._parts[-1][0].stop,) * 2))
-        for place, process in self._parts:
-            result[:, place, place] = process.covariance(x)
-        return result
+        """Covariance of z at each point."""
+        return self._process.covariance(x)
 
     def lines(self) -> list[str]:
         """Lines of hyperparameters."""
-        processes = [process for _, process in self._parts]
-        scales = ", ".join(f"{p.length_scale:.4g}" for p in processes)
-        if len(processes) == 1:
-            about = [
-                f"  one Gaussian kernel, length scale {scales}",
-                f"  log likelihood {processes[0].log_likelihood:.6g}",
-            ]
-        else:
-            about = [f"  one Gaussian kernel per effort, length scales {scales}"]
-        return [*about, "  no Hamiltonian: E'z = grad H is not imposed"]
+        return [
+            f"  one Gaussian kernel, length scale {self._process.length_scale:.4g}",
+            f"  log likelihood {self._likelihood:.6g}",
+            "  no Hamiltonian: E'z = grad H is not imposed",
+        ]

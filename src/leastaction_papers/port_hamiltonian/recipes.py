@@ -45,9 +45,10 @@ class GaussianProcess(Flow):
     )
 
 
-class EffortProcess(Identify):
-    """Efforts as Gaussian processes."""
+class MultiTaskProcess(Identify):
+    """Efforts as one multi-task Gaussian process behind J − R, as published."""
 
+    run = ".multi_task_process:multi_task_process"
     reads = ("effort_data",)
     makes = "effort_process"
 
@@ -57,18 +58,6 @@ class EffortProcess(Identify):
     starts: Count = Field(2, description="Starts of the search for hyperparameters.")
     iterations: Count = Field(200, description="Steps of the search, at most.")
     seed: Integer = Field(0, description="Of the random starts.")
-
-
-class MultiTaskProcess(EffortProcess):
-    """Efforts as one multi-task Gaussian process behind J − R, as published."""
-
-    run = ".multi_task_process:multi_task_process"
-
-
-class IndependentProcesses(EffortProcess):
-    """Every effort as a Gaussian process of its own, on A⁻¹ (E ẋ − B u): a baseline."""
-
-    run = ".multi_task_process:independent_processes"
 
 
 class Scenario(Settings):

@@ -52,7 +52,6 @@ LOOKS = {
         "LGPExact", "lagrangian_sindy_color", (6, 2, 0), (0, (1, 1.2))
     ),
     "published_gp_flow": Look("GPFlow", "#8a5a44", "d", (0, (6, 1, 1, 1, 1, 1))),
-    "held_out": Look("held-out data", "#3f9bbf", "s", (0, (4, 1))),
     "unconstrained": Look("unconstrained", "0.55", "v", (0, (4, 1))),
     "second_order": Look("four-point stencil", "#2a7f62", "^", (0, (2, 1))),
     "finite_differences": Look(
@@ -66,11 +65,6 @@ LOOKS = {
     "published_subset": Look("GP on the training set", "sindy_pi_color", "^"),
     "published_forward": Look("forward differences", "sindy_pi_color", "^"),
     "published_high_order": Look("as published, high-order data", "#8a5a44", "v"),
-    "independent": Look(
-        "independent processes, high-order data", "lagrangian_sindy_color", "x"
-    ),
-    # Stationary densities.
-    "split_sample": Look("split sample", "sindy_pi_color", "s"),
 }
 # Colours and marks of components of one quantity, such as the states of a system.
 COMPONENTS = ("#1b4f9c", "#e08a00", "#2f8f5b", "#7b3fa0", "#5c6b73", "#3fa7c9")

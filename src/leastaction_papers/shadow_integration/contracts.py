@@ -94,13 +94,8 @@ first states (q, qdot) of the model, from the start of the long rollout
         passage_q [q] positions from the unperturbed start
     replicate end dof:
         passage_end [q] its last positions before it escaped or was stopped, every step
-    replicate point:
-        hamiltonian_error [J] error of H, matched to the truth
-        hamiltonian_std [J] standard deviation of the posterior
     replicate:
         passage_drift [W] slope of the true energy along it
-        hamiltonian_coverage [1] \
-share of points with an error of at most two standard deviations
     """,
     finite=("q_true", "steps_done"),
     required=(

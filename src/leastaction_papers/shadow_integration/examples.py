@@ -51,11 +51,6 @@ def _sizes(shadow: Mapping, dof: int) -> Iterator[str]:
                 f"validate.shadow.{name}: expected {wanted} numbers ({kind}), got "
                 f"{len(values)}"
             )
-    if "posterior" in shadow and dof > 1:
-        yield (
-            "validate.shadow.posterior: only with one coordinate is H known up to a "
-            f"monotone function; here are {dof}"
-        )
 
 
 def _unfinished(where: str, estimator: Mapping, settings: Mapping) -> Iterator[str]:

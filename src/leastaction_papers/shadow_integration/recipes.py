@@ -178,12 +178,6 @@ class Survival(Settings):
     )
 
 
-class Posterior(Settings):
-    """Draws from the posterior of the Hamiltonian, of one degree of freedom."""
-
-    draws: Integer = Field(ge=2, description="How many.")
-
-
 class Shadow(Settings):
     """Rollouts of Lagrangians that are learned without candidates."""
 
@@ -204,7 +198,6 @@ class Shadow(Settings):
     potential: Potential | None = absent("The energy at rest, compared on a grid.")
     horizon: Horizon | None = absent("Errors of many rollouts at a fixed time.")
     survival: Survival | None = absent("Times of escape.")
-    posterior: Posterior | None = absent("Draws from the posterior.")
 
 
 class ShadowRollout(Rollout):

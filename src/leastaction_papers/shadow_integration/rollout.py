@@ -5,7 +5,6 @@ units and meanings are in the contract ``shadow_rollout``. Values are NaN where 
 learned motion failed.
 """
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -17,16 +16,12 @@ from leastaction.core.contracts import contracts
 from leastaction.core.families import implementation
 from leastaction.core.multi_index import factors
 from leastaction.core.runge_kutta import motion_of, substeps_of
-from leastaction.core.simulation import first_index, generator, halton_starts
+from leastaction.core.simulation import first_index, halton_starts
 from leastaction.core.system import System
 from leastaction.snapshots import backward_error_numerical as backward
 from leastaction_papers.rollout import Rollout, compares
 from leastaction_papers.shadow_integration.contracts import CONTRACTS
 
-# Degree of the monotone map between two Hamiltonians of one degree of freedom.
-DEGREE_OF_MONOTONE_MAP = 5
-# Next term of the series over the standard deviation of H, above which none is stated.
-LARGEST_SHARE_OF_SERIES = 1 / 3
 # A close-up of a saddle: points of a side, and half width over the half width
 # √|2 margin/curvature| of the channel.
 POINTS_OF_CLOSE_UP = 41
@@ -55,11 +50,10 @@ def validate(run: Rollout) -> xr.Dataset:
     tells that `settings` have no section `shadow`.
     """
     settings = run.section("shadow", "its start and steps and a box of states")
-    rng = generator(*run.key, 0)
     truth = Truth(run.system, run.simulation, settings)
 
     def compared(dataset: xr.Dataset) -> xr.Dataset:
-        return Comparison(dataset, truth, settings).dataset(rng)
+        return Comparison(dataset, truth, settings).dataset()
 
     return run.over_cases(compared, same=("q_true",))
 
@@ -206,7 +200,7 @@ class Comparison:
         self.scales: dict[int, float] = {}
         self._given = dataset
 
-    def dataset(self, rng: np.random.Generator) -> xr.Dataset:
+    def dataset(self) -> xr.Dataset:
         """Everything about the model, contract ``shadow_rollout``."""
         settings, steps = self.settings, self.settings["steps"]
         stored, energies = (
@@ -218,8 +212,6 @@ class Comparison:
         for part in ("potential", "horizon", "survival"):
             if part in settings:
                 values |= getattr(self, part)()
-        if "posterior" in settings and "factor" in self._given:
-            values |= self.posterior(rng)
         h, about = self.truth.time_step, {"units": "s", "long_name": "time"}
         return CONTRACTS["shadow_rollout"].dataset(
             values | self.truth.values,
@@ -425,44 +417,6 @@ class Comparison:
             "passage_drift": _slope(time, energy),
             "passage_end": end,
         }
-
-    def posterior(self, rng: np.random.Generator) -> dict:
-        """Standard deviation of the learned H^[k] and its error, of one coordinate.
-
-        There H is known up to a monotone function, and each draw is brought to the
-        truth by a polynomial. The posterior knows the noise, not the rest of the series
-        in h: where the next term is no small part of it, none is stated.
-        """
-        given = self.truth.values
-        points, true = given["state_point"], given["hamiltonian_point_true"]
-        draws = self.model.samples(self.settings["posterior"]["draws"], rng)
-
-        def matched(model, order=self.main):
-            fit = np.polynomial.Polynomial.fit
-            values = model.hamiltonian(points, order)
-            return fit(values, true, DEGREE_OF_MONOTONE_MAP)(values)
-
-        series = {order: matched(self.model, order) for order in self.orders}
-        error = series[self.main] - true
-        std = np.std([matched(draw) for draw in draws], axis=0)
-        if _next_term(list(series.values())) > LARGEST_SHARE_OF_SERIES * _rms(std):
-            std = np.full_like(std, np.nan)
-        covered = np.abs(error) <= 2 * std
-        return {
-            "hamiltonian_error": error,
-            "hamiltonian_std": std,
-            "hamiltonian_coverage": np.where(np.isnan(std), np.nan, covered).mean(),
-        }
-
-
-def _next_term(series: list[np.ndarray]) -> float:
-    """Rms of the term that follows the partial sums, if all have the last ratio."""
-    *before, last = (_rms(b - a) for a, b in itertools.pairwise(series))
-    return last**2 / before[-1] if before else last
-
-
-def _rms(values: np.ndarray) -> float:
-    return float(np.sqrt(np.mean(values**2)))
 
 
 def _curvature(truth: Truth, position: np.ndarray) -> float:

@@ -24,7 +24,6 @@ from leastaction_papers.scorecard.case import (
     rows_of,
 )
 from leastaction_papers.scorecard.recovery import HONEST_MODE, MAIN, case_text
-from leastaction_papers.scorecard.verdict import binomial_band, summary_of
 from leastaction_papers.shadow_integration.shadow_panel import (
     Learned,
     cyclic_coordinates,
@@ -134,38 +133,12 @@ def _of(name: str, tell: Callable | None = None) -> Callable:
     return values
 
 
-def _coverage(at: AtLevel, shares: np.ndarray) -> Found | None:
-    """Of the replicates that state a standard deviation of H."""
-    # Errors of neighbouring states are correlated: the band is that of as many
-    # intervals as there are replicates.
-    stated = shares[np.isfinite(shares)]
-    note = (
-        f"mean over {stated.size} of {shares.size} replicates, those in which the "
-        "series in h is exact enough; errors of neighbouring states are correlated"
-    )
-    if not stated.size:
-        return None
-    return Found(stated, note=note, target=binomial_band(stated.size))
-
-
-# And how far H is off where the posterior tells how far it may be.
 IDENTIFICATION = (
     Row(
         "misalignment of H^[[{}]]",
         _misalignment,
         limit="misalignment",
         note="mean sine of the angle between gradients of H^[[k]] and H",
-    ),
-    Row(
-        "error of H, rms over the box",
-        _of("hamiltonian_error", lambda _, error: np.sqrt((error**2).mean(axis=-1))),
-        unit="J",
-        note="after a monotone map to the true H: more is not known of it",
-    ),
-    Row(
-        "share of states whose H is within two standard deviations",
-        _of("hamiltonian_coverage", _coverage),
-        summary=lambda values: (float(values.mean()), *summary_of(values)[1:]),
     ),
 )
 

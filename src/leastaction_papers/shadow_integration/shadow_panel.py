@@ -17,7 +17,6 @@ ESTIMATORS = (
     "published_lgp_exact",
     "published_gp_flow",
     "unconstrained",
-    "held_out",
     "recommended",
 )
 

@@ -64,7 +64,7 @@ def prediction(panels: Sequence[Panel], settings: Mapping) -> Figure:
             parse_math=False,
         )
     for axes in grid[-1]:
-        axes.set_xlabel("Time (s)")
+        axes.set_xlabel(rollout.attrs.get("along", "Time (s)"))
     figure.align_ylabels(grid[:, 0])
     handles = [
         key("measured", linewidth=1.4, **red),

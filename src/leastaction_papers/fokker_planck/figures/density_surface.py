@@ -20,7 +20,7 @@ from leastaction_papers.scorecard.readable import (
 )
 
 # Estimators in the order of every legend.
-ORDER = ("published", "split_sample", "recommended")
+ORDER = ("published", "recommended")
 
 
 def axes_names(panel: Panel, a: int) -> tuple[str, str]:

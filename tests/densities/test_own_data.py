@@ -85,6 +85,13 @@ def test_damping_and_noise_in_balance_are_known_by_their_ratio():
         (lambda y: y[..., ::-1], "is not the change of its position"),
         (lambda y: y[:160], "correlation times of its energy"),
         (lambda y: y * [1, 0], "velocities x does not change"),
+        (lambda y: y[::60], "is not the change of its position .* sample faster"),
+        (
+            lambda y: (
+                y * np.linspace(0.3, 1.7, 40_000).reshape(RUNS, 4000).T[..., None]
+            ),
+            "not stationary: the mean square of x is 0.152 times",
+        ),
     ],
 )
 def test_a_wrong_record_is_refused(spoilt, first):
@@ -105,6 +112,12 @@ def test_a_missing_term_is_on_the_first_line():
     assert first.startswith("**No law found: no law of these candidates agrees")
     assert "most of all about q" in first and law.terms.value.iloc[0] == 1.0
     assert "| `-x**2/2` |" not in str(law)
+
+
+def test_a_clock_in_another_unit_is_refused():
+    columns = table(paths(3, RUNS, 4000))
+    with pytest.raises(la.RecordingError, match="units of the position, of the vel"):
+        learned(columns | {"t": 1e3 * columns["t"]})
 
 
 def test_what_a_kind_does_not_read_is_refused():
