@@ -150,6 +150,10 @@ class Kind(ABC):
     example: ClassVar[str]
     about: ClassVar[str]
 
+    def of_import(self, part: Mapping) -> str:
+        """Name of the kind that reads a table with such a section `import`."""
+        return self.name
+
     @abstractmethod
     def demo(self) -> str:
         """A table to try with, as CSV."""
@@ -272,33 +276,33 @@ def missed(names, units, runs: Prediction, noise, expected, begin: int) -> dict:
     }
 
 
-def judged(misses: Mapping) -> tuple[list[str], list[str]]:
+def judged(misses: Mapping, what: str = "rollouts") -> tuple[list[str], list[str]]:
     """Why what :func:`missed` says of held-out runs denies a law; reservations."""
     refusals, reservations = [], []
     for one in misses["channels"]:
         rest = np.sqrt(max(one["error"] ** 2 - one["noise"] ** 2, 0.0))
-        what = f"rollouts of what was held out miss {one['name']}"
+        text = f"{what} of what was held out miss {one['name']}"
         if one["error"] >= LOST:
-            refusals.append("rollouts of what was held out do not stay finite")
+            refusals.append(f"{what} of what was held out do not stay finite")
         elif HALF_OF_SQUARE * rest > one["size"]:
             share = 100 * _ratio(one["error"], one["size"])
-            refusals.append(f"{what} by {share:.2g} % of its motion")
+            refusals.append(f"{text} by {share:.2g} % of its motion")
         elif one["error"] > HALF_OF_SQUARE * one["expected"]:
             ratio = _ratio(one["error"], one["expected"])
             reservations.append(
-                f"{what} by {ratio:.2g} times what its interval expects (χ² over its "
+                f"{text} by {ratio:.2g} times what its interval expects (χ² over its "
                 f"degrees of freedom {ratio**2:.3g})"
             )
     return list(dict.fromkeys(refusals)), reservations
 
 
-def predicted(misses: Mapping) -> list[str]:
-    """Errors of held-out runs, as a table in Markdown."""
+def predicted(misses: Mapping, what: str = "Rollouts") -> list[str]:
+    """Errors of held-out runs, or of `what` was predicted, as a table in Markdown."""
     begin = (
         f", begun by their first {misses['begin']} samples" if misses["begin"] else ""
     )
     lines = [
-        f"Rollouts of what was held out{begin}:",
+        f"{what} of what was held out{begin}:",
         "| channel | rms error | of its motion | over its noise | χ²/dof |",
         "|---|---|---|---|---|",
     ]

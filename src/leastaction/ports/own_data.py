@@ -9,8 +9,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import sympy as sp
 import xarray as xr
 
+from leastaction.core.euler_lagrange import symbols
+from leastaction.core.expressions import parse
 from leastaction.core.own_data import (
     NORMAL,
     Findings,
@@ -183,7 +186,7 @@ class Ports(Kind):
             run = _runs(found, pushed, step, with_outputs)
             runs.append(free_run(run, one, one[0, :n], noise, len(one)))
         # Its entries have errors of their own, at least those of the most certain one.
-        rows = [] if found.refusal else list(_terms(found))
+        rows = [] if found.refusal else list(_terms(found, observations))
         certain = min(
             (std / abs(value) for *_, value, std, _ in rows if std > 0), default=0
         )
@@ -206,7 +209,7 @@ class Ports(Kind):
         known = found.gauge_dimension
         open_directions = [n for n, x in known.items() if np.isfinite(x) and x > 0]
         is_open = bool(found.refusal) and any(np.isfinite(x) for x in known.values())
-        terms = [] if found.refusal else list(_terms(found))
+        terms = [] if found.refusal else list(_terms(found, observations))
         refusals, reservations = ([], [found.refusal]) if is_open else judged(misses)
         return Findings(
             terms=terms,
@@ -223,23 +226,56 @@ class Ports(Kind):
         )
 
 
-def _terms(found: StructureModel):
+def _terms(found: StructureModel, observations: xr.Dataset):
     """Rows of the entries that are not zero."""
     data = found.dataset
+    unit = _units(observations.attrs)
     for letter, name in PARTS.items():
         values, errors = (
             data[f"{name}_{what}"].values[0] for what in ("estimate", "std")
         )
         for i, j in np.argwhere(np.nan_to_num(values) != 0).tolist():
             if letter == "B" or j >= i:
-                label = f"{letter}_{i + 1}{j + 1}"
-                yield label, letter, float(values[i, j]), float(errors[i, j]), ""
+                label, value = f"{letter}_{i + 1}{j + 1}", float(values[i, j])
+                yield label, letter, value, float(errors[i, j]), unit(letter, i, j)
     weights, errors = (
         data[f"coefficient_{what}"].values[0] for what in ("estimate", "std")
     )
     for k in np.flatnonzero(np.nan_to_num(weights)):
         term = str(data["term"].values[k])
-        yield term, "H", float(weights[k]), float(errors[k]), ""
+        powers = sp.Poly(parse(term, found.states), *symbols(found.states)).monoms()[0]
+        value, error = float(weights[k]), float(errors[k])
+        yield term, "H", value, error, unit("H", powers)
+
+
+def _units(about: Mapping):
+    """Function from a part of a model, and the place of an entry, to its unit.
+
+    ẋ = (J − R) ∇H + B u, with H in the unit of the product of an input, its output and
+    the time; J, a joule, without outputs. Of states without a unit nothing is known.
+    """
+    known = registry()
+    states, inputs, outputs = (
+        [known(text).units for text in np.atleast_1d(about.get(f"units_of_{name}", []))]
+        for name in ("states", "inputs", "outputs")
+    )
+    energy = inputs[0] * outputs[0] * known.s if outputs else known.J
+    energy = known.J if energy.is_compatible_with(known.J) else energy
+
+    def of(part: str, i, j: int = 0) -> str:
+        if all(unit.dimensionless for unit in states):
+            return ""
+        if part == "H":
+            result = energy
+            for unit, power in zip(states, i, strict=True):
+                result = result / unit**power
+        elif part == "B":
+            result = states[i] / known.s / inputs[j]
+        else:
+            result = states[i] * states[j] / energy / known.s
+        return f"{result:~C}".replace("**", "^") or "1"
+
+    return of
 
 
 def _runs(found: StructureModel, u: np.ndarray, step: float, outputs: bool):
