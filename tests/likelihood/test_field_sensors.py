@@ -76,18 +76,18 @@ def law_of(seed: int):
 
 
 def test_terms_are_in_their_intervals():
-    for seed in (1, 2):
+    for seed in (1, 206):  # the second one begins with too few modes
         law = law_of(seed)
         assert law.verdict == "found", law.reservations
         rows = law.terms[law.terms["std"] > 0].set_index("term")
         assert set(rows.index) == {*TRUTH, "1"}
         z = (rows.value - pd.Series(TRUTH | {"1": 1.0})) / rows["std"]
         assert np.abs(z).max() < 3.5
-        frequency, ratio, *_ = law.learned.modes
-        square = 4.0 * (np.pi / LENGTH) ** 2 + 3.0
-        assert frequency[0] == pytest.approx(np.sqrt(square) / 2 / np.pi, rel=0.02)
+        frequency, ratio, *errors = law.learned.modes[:, 0]
+        root = np.sqrt(4.0 * (np.pi / LENGTH) ** 2 + 3.0)
         loss = 0.4 + 0.03 * (np.pi / LENGTH) ** 2
-        assert ratio[0] == pytest.approx(loss / 2 / np.sqrt(square), rel=0.5)
+        wanted = np.array([root / 2 / np.pi, loss / 2 / root])
+        assert (np.abs([frequency, ratio] - wanted) < 3.5 * np.array(errors)).all()
     assert "| u(0.3) |" in str(law) and "m^2/s^2" in str(law)
 
 
@@ -116,7 +116,7 @@ def test_other_ends_are_rejected_on_the_first_line():
 @pytest.mark.parametrize(
     "more, message",
     [
-        ({"length": None}, "import.length: it is missing"),
+        ({"length": None}, "length: it is missing"),
         ({"ends": "fixed, hinged"}, "ends 'fixed, hinged'; expected free, fixed"),
         ({"sensors": {"u(2.5)": "s0 [mm]"}}, "expected a place that moves, between 0"),
         ({"sensors": {"u at 0.3": "s0 [mm]"}}, "is no place of a field; expected u"),

@@ -61,6 +61,10 @@ PART_OF_NOISE, FEWEST, MOST, MOST_OF_START = 0.1, 6, 24, 10
 FINER = 1.5
 # Damping of a mode, of the main frequency, at least, in a guess of its variance.
 LEAST_RATE = 0.02
+NO_LINE = (
+    "no line with these ends and candidates has the modes that the sensors show; check "
+    "the length, the places and the ends, or record longer"
+)
 # Attributes of the readings that go along with a model.
 ATTRIBUTES = ("domain_length", "domain_ends", "time_step", "units")
 # A realised mode with a larger damping ratio is none; eigenvalues that are round-off.
@@ -126,15 +130,25 @@ def identify(
         wide, full, readings, starts_of(full, readings, usable), usable
     )
     names = [f"L: {t}" for t in wide.lagrangian] + [f"D: {t}" for t in wide.dissipation]
-    search = Search(likelihood, usable, further, names, ("equal",))
     if not settings["search"]:
         first = with_all(likelihood, first, usable)
-    result = search.run([first], "white", settings["search"])
-    # Functions that are the modes of the law itself converge fastest.
-    coefficients = likelihood.model.parameters(result.fit.structure, result.fit.theta)
-    kept = kept_modes(full, readings, coefficients.coefficients)
-    likelihood = likelihood_of(wide, full, readings, coefficients.coefficients, kept)
+    for _ in range(ROUNDS):
+        search = Search(likelihood, usable, further, names, ("equal",))
+        result = search.run([first], "white", settings["search"])
+        # Functions that are the modes of the law itself converge fastest.
+        found = likelihood.model.parameters(result.fit.structure, result.fit.theta)
+        kept = kept_modes(full, readings, found.coefficients)
+        if kept <= likelihood.model.dof:
+            break
+        # Terms stand in for modes that were left out: again with those.
+        begun = likelihood.model.parameters(*first).coefficients
+        likelihood = likelihood_of(wide, full, readings, begun, kept)
+    else:
+        raise ValueError(NO_LINE)
+    likelihood = likelihood_of(wide, full, readings, found.coefficients, kept)
     fit = likelihood.fit(result.fit.structure, result.fit.theta)
+    if not np.isfinite(fit.value):
+        raise ValueError(NO_LINE)
     absent = [i for i in result.absent if i not in fit.structure.columns]
     inside = sum(i in usable for i in absent)
     scores = likelihood.scores(fit, absent, True)
@@ -144,7 +158,7 @@ def identify(
     nearly = nearest_absent(likelihood, fit, absent, inside, search.penalty)
     white = tests.whiteness >= LEAST_P_VALUE
     covariance = fit.covariance if white else robust_covariance(likelihood, fit)
-    moved = truncation_step(wide, readings, fit, coefficients.coefficients, kept)
+    moved = truncation_step(wide, readings, fit, found.coefficients, kept)
     fit = with_selection(fit, covariance + np.outer(moved, moved), nearly)
     best = int(np.argmax(scores[:-1] ** 2)) if absent else 0
     numbers = {
@@ -377,10 +391,7 @@ def likeliest(candidates, full: Modal, readings: Readings, starts, usable):
         if value > best:
             best, chosen = value, coefficients
     if chosen is None:
-        raise ValueError(
-            "no line with these ends and candidates has the modes that the sensors "
-            "show; check the length, the places and the ends, or record longer"
-        )
+        raise ValueError(NO_LINE)
     kept = kept_modes(full, readings, chosen)
     likelihood = likelihood_of(candidates, full, readings, chosen, kept)
     return likelihood, parameters_of(likelihood.model, chosen, usable, readings)

@@ -51,7 +51,7 @@ class SensedLine(Kind):
     about = "a cantilever of 1 m at five displacement sensors, shaken at random"
 
     def demo(self) -> str:
-        """Columns `t` (s), `s1` ... `s5` (mm); noise of 1 %."""
+        """Columns `t` (s), `s1` ... `s5` (mm); noise of 1 %, S of 1 mm m^0.5 s^-1.5."""
         rng, h, steps = np.random.default_rng(1), 0.02, 6000
         roots = np.array([1.875104068711961, 4.694091132974174, 7.854757438237613])
         roots = np.append(roots, np.pi * (np.arange(4, 11) - 0.5))
@@ -86,7 +86,7 @@ class SensedLine(Kind):
         seen = seen + 0.01 * seen.std(axis=0) * rng.standard_normal(seen.shape)
         rows = ["t,s1,s2,s3,s4,s5"]
         rows += [
-            f"{h * j:.2f}," + ",".join(f"{1e3 * value:.3f}" for value in row)
+            f"{h * j:.2f}," + ",".join(f"{value:.5f}" for value in row)
             for j, row in enumerate(seen)
         ]
         return "\n".join(rows) + "\n"
