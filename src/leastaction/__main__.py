@@ -106,7 +106,7 @@ def _add_columns(add: Callable) -> None:
             help=f"such as {example}; may be repeated",
         )
     add("--length", metavar="METRES", type=float, help="of the line of a field")
-    add("--ends", choices=("periodic", "fixed", "free"), help="of the line of a field")
+    add("--ends", metavar="ENDS", help="of the line of a field, such as clamped,free")
     add(
         "--unknown",
         action="append",

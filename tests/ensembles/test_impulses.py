@@ -53,6 +53,15 @@ def test_impulses_are_named_with_their_rate(laws):
     assert abs(level - 1) < 3 * error
 
 
+def test_a_figure_shows_the_sizes_of_impulses_over_time(laws):
+    """Sizes have the rms of the impulses and the noise; a Gaussian force has no row."""
+    sizes = laws[2.0].dataset["impulse_size"].values.ravel()
+    largest = np.sort(np.abs(sizes[np.isfinite(sizes)]))[-20:]
+    assert largest.min() > 0.5 and largest.max() < 4 / np.sqrt(2.0)
+    rows = {k: len(law.plot("force_spectrum").axes) for k, law in laws.items()}
+    assert rows == {2.0: 2, 1e5: 1}
+
+
 def test_a_gaussian_force_has_none(laws):
     data = laws[1e5].dataset
     assert abs(float(data["impulse_score"])) < 4

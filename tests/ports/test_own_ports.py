@@ -61,6 +61,9 @@ def test_entries_are_in_their_intervals_and_held_out_motions_at_the_noise():
         z = (rows.value - np.array(list(MOTOR.values()))) / rows["std"]
         assert np.abs(z).max() < 3.5
     assert "| output_v |" in str(law) and "leave 3 directions" in str(law)
+    units = law.terms.set_index("term").unit
+    assert {"J_12": "s*V", "R_22": "J*s", "B_11": "1"}.items() <= dict(units).items()
+    assert units["p**2"] == "1/J/s^2"
 
 
 @pytest.mark.parametrize(
@@ -80,7 +83,7 @@ def test_wrong_outputs_are_refused_before_any_search(outputs, first):
 def test_a_loss_that_is_no_constant_is_named():
     law = learned(motor(11, drag=0.2))
     first = str(law).splitlines()[0]
-    assert first.startswith("**No law found") and "may depend on the states" in first
+    assert first.startswith("**No law found") and "J(x) or R(x) may depend" in first
     assert not len(law.terms)
 
 

@@ -107,7 +107,7 @@ def test_a_long_table_gives_the_law_of_the_wide_one(tmp_path):
         (lambda u: u[:, :, :5], {}, "there are 5 nodes; expected 8 or more"),
         (lambda u: u[:, :12], {}, "the longest stretch without a gap has 12 rows"),
         (lambda u: u, {"ends": "fixed"}, "the ends move by .* of the largest motion"),
-        (lambda u: u, {"length": None}, "import.length: it is missing"),
+        (lambda u: u, {"length": None}, "length: it is missing"),
         (lambda u: u, {"coordinates": {"u": "w_* [mm]"}}, "no column fits 'w_"),
         (lambda u: 0 * u, {}, "coordinates u_0 does not change"),
         (

@@ -28,6 +28,7 @@ FAMILIES = (
     "ensembles",
     "fields",
     "trajectories",
+    "likelihood",
     "recordings",
     "densities",
     "snapshots",

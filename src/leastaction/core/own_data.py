@@ -150,6 +150,10 @@ class Kind(ABC):
     example: ClassVar[str]
     about: ClassVar[str]
 
+    def of_import(self, part: Mapping) -> str:
+        """Name of the kind that reads a table with such a section `import`."""
+        return self.name
+
     @abstractmethod
     def demo(self) -> str:
         """A table to try with, as CSV."""
@@ -272,35 +276,33 @@ def missed(names, units, runs: Prediction, noise, expected, begin: int) -> dict:
     }
 
 
-def judged(misses: Mapping) -> tuple[list[str], list[str]]:
+def judged(misses: Mapping, what: str = "free runs") -> tuple[list[str], list[str]]:
     """Why what :func:`missed` says of held-out runs denies a law; reservations."""
     refusals, reservations = [], []
     for one in misses["channels"]:
         rest = np.sqrt(max(one["error"] ** 2 - one["noise"] ** 2, 0.0))
-        what = f"free runs of held-out data miss {one['name']}"
+        text = f"{what} of held-out data miss {one['name']}"
         if one["error"] >= LOST:
-            refusals.append("free runs of held-out data diverge")
+            refusals.append(f"{what} of held-out data diverge")
         elif HALF_OF_SQUARE * rest > one["size"]:
             share = 100 * _ratio(one["error"], one["size"])
-            refusals.append(f"{what} by {share:.2g} % of its rms")
+            refusals.append(f"{text} by {share:.2g} % of its rms")
         elif one["error"] > HALF_OF_SQUARE * one["expected"]:
             ratio = _ratio(one["error"], one["expected"])
             reservations.append(
-                f"{what} by {ratio:.2g} times the expected error (χ² over its "
+                f"{text} by {ratio:.2g} times the expected error (χ² over its "
                 f"degrees of freedom {ratio**2:.3g})"
             )
     return list(dict.fromkeys(refusals)), reservations
 
 
-def predicted(misses: Mapping) -> list[str]:
-    """Errors of held-out runs, as a table in Markdown."""
+def predicted(misses: Mapping, what: str = "Free runs") -> list[str]:
+    """Errors of held-out runs, or of `what` was predicted, as a table in Markdown."""
     begin = (
-        f"; initial states are fitted to the first {misses['begin']} samples"
-        if misses["begin"]
-        else ""
+        f", initial states from {misses['begin']} samples" if misses["begin"] else ""
     )
     lines = [
-        f"Free runs (simulations) of held-out trajectories{begin}:",
+        f"{what} of held-out data{begin}:",
         "| channel | rms error | rms error / rms | rms error / noise | χ²/dof |",
         "|---|---|---|---|---|",
     ]

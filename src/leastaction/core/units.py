@@ -79,13 +79,6 @@ def unit_text(value: pint.Unit) -> str:
     return f"{base:~C}" or "1"
 
 
-def shortest_text(unit: pint.Unit) -> str:
-    """As it follows from the units given, or in base units; an angle is a number."""
-    base = registry().get_base_units(unit)[1]
-    text = min((f"{u:~P}" for u in (base, unit)), key=len) or "1"
-    return text.replace("m·N", "N·m")
-
-
 def units_with_rates(
     units: Mapping[str, str], rates: Mapping[str, tuple[str, int, int]]
 ) -> dict[str, pint.Unit]:

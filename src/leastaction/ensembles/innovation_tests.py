@@ -54,7 +54,8 @@ class Impulses(NamedTuple):
 
     Its excess `kurtosis` in all, and in standard deviations of one of a Gaussian force,
     the `score`; the `rate` of impulses of normal sizes that have it, 1/s; the part of
-    it that the `LARGEST` events alone carry, and when these are, s.
+    it that the `LARGEST` events alone carry, and when these are, s. The likeliest size
+    of an impulse at each sample of each record is its momentum.
     """
 
     kurtosis: float
@@ -62,6 +63,7 @@ class Impulses(NamedTuple):
     rate: float
     part: float
     times: np.ndarray
+    sizes: list[np.ndarray]
 
     @property
     def significant(self) -> bool:
@@ -123,26 +125,47 @@ def impulses(
     kicks = law and model.kicks(fit.structure, parameters)
     shapes = law and _shapes(law, kicks, parameters.noise, model.dt)
     shortest = min(map(len, series))
-    usable = [s for s in shapes or () if np.sum(s**2) > 0 and len(s) < shortest]
-    by_shape = (_of_shape(shape, series, model.dt) for shape in usable)
-    return max(by_shape, key=lambda impulses: impulses.score, default=None)
+    found = [
+        _of_filter(shape, np.abs(root).max(), series, model.dt)
+        for shape, root in zip(shapes or (), parameters.root.T, strict=False)
+        if np.sum(shape**2) > 0 and len(shape) < shortest
+    ]
+    return max(found, key=lambda one: one.score, default=None)
 
 
-def _of_shape(shape: np.ndarray, series: Sequence[np.ndarray], dt: float) -> Impulses:
-    """What the filter matched to one shape says."""
+def _of_filter(shape: np.ndarray, root: float, series, dt: float) -> Impulses:
+    """What the filter matched to a shape says of a force of strength `root`."""
     norm = np.sqrt(np.sum(shape**2))
     filtered = [_matched(x, shape / norm) for x in series]
-    z = np.concatenate(filtered)
     rho = sum(np.correlate(x, x, "full") for x in (shape / norm).T)
+    z = np.concatenate(filtered)
     variance = np.mean(z**2)
     kurtosis = float(np.mean(z**4) / variance**2 - 3)
     score = float(kurtosis / np.sqrt(24 * np.sum(rho**4) / len(z)))
-    part = min(1.0, norm**2 * dt * np.sum(rho**2) / variance)
-    rate = 3 * part**2 * np.sum(rho**4) / np.sum(rho**2) ** 2 / dt
-    rate = rate / kurtosis if kurtosis > 0 else np.inf
+    rate = _rate(kurtosis, min(1.0, norm**2 * dt * np.sum(rho**2) / variance), rho, dt)
     places, carried = _largest(z, len(shape))
     share = carried / np.sum(z**4 - 3 * variance**2)
-    return Impulses(kurtosis, score, rate, share, _times(places, filtered, dt))
+    times = _times(places, filtered, dt)
+    return Impulses(
+        kurtosis, score, rate, share, times, _sizes(filtered, series, root / norm)
+    )
+
+
+def _rate(kurtosis: float, part: float, rho: np.ndarray, dt: float) -> float:
+    """Impulses of normal sizes in a second that have this kurtosis.
+
+    The force makes a `part` of the variance of the filter, whose autocorrelation is ρ.
+    """
+    rate = 3 * part**2 * np.sum(rho**4) / np.sum(rho**2) ** 2 / dt
+    return rate / kurtosis if kurtosis > 0 else np.inf
+
+
+def _sizes(filtered, series, unit: float) -> list[np.ndarray]:
+    """Size of an impulse at each sample of each record; NaN at the end of one."""
+    result = [np.full(len(x), np.nan) for x in series]
+    for sizes, z in zip(result, filtered, strict=True):
+        sizes[1 : len(z) + 1] = unit * z[: len(sizes) - 1]
+    return result
 
 
 def _times(places: np.ndarray, filtered: Sequence[np.ndarray], dt: float):

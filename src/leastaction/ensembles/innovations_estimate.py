@@ -154,7 +154,7 @@ def forces_of(model: StateSpace, force: str) -> tuple[str, ...]:
         return ("ground",)
     if model.dof == 1:
         return ("diagonal",)
-    return FORCES if force == "auto" else (force,)
+    return FORCES[1:] if force == "auto" else (force,)
 
 
 def starts_of(
@@ -249,7 +249,7 @@ def lagrangian(
             "parameter": (dims[:1], np.array(labels, dtype=object), "1", "name"),
             "parameter_estimate": (dims[:1], estimate, "mixed", "estimate"),
             "parameter_covariance": (dims, covariance, "mixed", about),
-            **innovations(model, fit),
+            **innovations(model, fit, shocks),
         },
     )
 
@@ -552,13 +552,16 @@ def volatility(
     )
 
 
-def innovations(model: StateSpace, fit: Fit) -> dict[str, tuple]:
+def innovations(
+    model: StateSpace, fit: Fit, shocks: Impulses | None
+) -> dict[str, tuple]:
     """Innovations of the first samples, for figures; on bands, of frequencies."""
     of_record = model.innovations(fit.structure, fit.theta, fit.order)
     parts, left = [], MOST_KEPT
     for number in range(len(model.records)):
         times, y = model.read(number)
-        result = *of_record(number), y, times, np.full(len(y), number)
+        sizes = np.full(len(y), np.nan) if shocks is None else shocks.sizes[number]
+        result = *of_record(number), y, sizes, times, np.full(len(y), number)
         parts.append([x[:left] for x in result])
         left -= len(y)
         if left <= 0:
@@ -568,6 +571,7 @@ def innovations(model: StateSpace, fit: Fit) -> dict[str, tuple]:
         "innovation": (of_channels, "mixed"),
         "innovation_variance": (of_channels, "mixed"),
         "measured": (of_channels, "mixed"),
+        "impulse_size": (along, "mixed"),
         "innovation_time": (along, model.read_over),
         "innovation_trajectory": (along, "1"),
     }

@@ -20,7 +20,6 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from leastaction.core.compiled import evaluator
 from leastaction.ensembles.state_space import StateSpace, Structure
 
 # Differences are taken over this part of what matters of a parameter, and once the
@@ -53,8 +52,6 @@ NO_NOISE = 1e-6
 NO_FORCE, NEAR_MAXIMUM = 0.1, 10.0
 # Correlation time, in samples, at which that of a white force is tested.
 MEMORY_OF_TEST = 0.5
-# Points at which the forces of candidates are compared.
-POINTS = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,29 +131,13 @@ class Likelihood:
 
     def __init__(self, model: StateSpace):
         self.model = model
-        self.typical = self._typical_coefficients()
+        # Coefficient of every candidate whose force is that of the given inertia.
+        inertia, forces = model.forces_of_motion()
+        self.force_of_motion = inertia
+        self.typical = inertia / np.where(forces > 0, forces, inertia)
         self.samples = model.samples
         self._around = None, ()
         self._values: dict[tuple, tuple] = {}
-
-    def _typical_coefficients(self) -> np.ndarray:
-        """Coefficient of every candidate whose force is that of the given inertia."""
-        library, scale, n = self.model.library, self.model.scale, self.model.dof
-        forces = [e for term in library.terms for e in library.equations_of(term)]
-        forces += [
-            -library.forces[a][len(library.terms) + j]
-            for j in range(len(library.dissipation))
-            for a in range(n)
-        ]
-        phase = np.random.default_rng(0).uniform(0, 2 * np.pi, (POINTS, n))
-        q = np.sqrt(2) * scale[:n] * np.cos(phase)
-        v = -np.sqrt(2) * scale[n:] * np.sin(phase)
-        acceleration = -q * np.square(scale[n:] / scale[:n])
-        values = evaluator(forces, library.coordinates)(q, v, (), acceleration)
-        size = np.sqrt(np.mean(np.square(values).reshape(POINTS, -1, n), axis=(0, 2)))
-        inertia = sum(abs(value) * size[i] for i, value in library.references)
-        self.force_of_motion = float(inertia)
-        return inertia / np.where(size > 0, size, inertia)
 
     def scale(self, structure: Structure, theta: np.ndarray) -> np.ndarray:
         """What matters of each parameter."""

@@ -43,6 +43,8 @@ from leastaction.core.library import Library
 # The Riccati equation has settled if variances change by less over so many samples.
 # Differences of the likelihood need it: 1e-9 leaves a jitter of 1e-4 in its logarithm.
 SETTLED, SAMPLES_SETTLED = 1e-11, 20
+# Decay over a step, in nepers, whose square an exponential loses as digits.
+MOST_DECAY = 8.0
 # Names of quantities in the kernel.
 COEFFICIENT, ACCELERATION, SLOPE = "coefficient_{}", "found_{}", "slope_{}_{}"
 WIDTH = "width_of_sliding"
@@ -62,9 +64,18 @@ def discretised(rates: np.ndarray, diffusion: np.ndarray, dt: float):
     block = np.block([[-rates, diffusion], [np.zeros((n, n)), rates.T]])
     # Trial parameters may be unstable beyond all numbers.
     with np.errstate(all="ignore"):
-        exponential = expm(dt * block)
+        decay = (
+            -np.linalg.eigvals(rates).real.min() if np.isfinite(rates).all() else 0.0
+        )
+        # e^(decay) is in the exponential: a shorter step, doubled, keeps its digits.
+        doublings = max(0, int(np.ceil(np.log2(max(decay * dt / MOST_DECAY, 1.0)))))
+        exponential = expm(dt / 2**doublings * block)
         transition = exponential[n:, n:].T
-        return transition, transition @ exponential[:n, n:]
+        covariance = transition @ exponential[:n, n:]
+        for _ in range(doublings):
+            covariance = covariance + transition @ covariance @ transition.T
+            transition = transition @ transition
+        return transition, covariance
 
 
 def response(rates: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
@@ -106,6 +117,7 @@ def run(y, transition, covariance, drive, matrix, offset, noise, x, P, e, V):  #
     gain, variance = np.zeros((channels, size)), np.zeros(channels)
     K, old, settled = np.zeros(size), np.zeros(size), 0
     z, AP = np.zeros(size), np.zeros((size, size))
+    back = transition.T.copy()
     for k in range(len(y)):
         row = min(k, len(offset) - 1)
         complete = True
@@ -120,10 +132,11 @@ def run(y, transition, covariance, drive, matrix, offset, noise, x, P, e, V):  #
                 continue
             if moving:
                 v = noise[i]
+                K[:] = 0.0
+                for t in range(size):
+                    for s in range(size):
+                        K[s] += P[t, s] * matrix[i, t]
                 for s in range(size):
-                    K[s] = 0.0
-                    for t in range(size):
-                        K[s] += P[s, t] * matrix[i, t]
                     v += matrix[i, s] * K[s]
                 variance[i] = v
                 for s in range(size):
@@ -147,18 +160,20 @@ def run(y, transition, covariance, drive, matrix, offset, noise, x, P, e, V):  #
             x[s] = z[s]
         if not moving:
             continue
+        # Innermost loops run along rows, without a sum, so that they are vectorised.
         for s in range(size):
-            for t in range(size):
-                AP[s, t] = 0.0
-                for r in range(size):
+            AP[s] = 0.0
+            for r in range(size):
+                for t in range(size):
                     AP[s, t] += transition[s, r] * P[r, t]
         same = True
         for s in range(size):
+            z[: s + 1] = covariance[s, : s + 1]
+            for r in range(size):
+                for t in range(s + 1):
+                    z[t] += AP[s, r] * back[r, t]
             for t in range(s + 1):
-                value = covariance[s, t]
-                for r in range(size):
-                    value += AP[s, r] * transition[t, r]
-                P[s, t] = P[t, s] = value
+                P[s, t] = P[t, s] = z[t]
             same = same and abs(P[s, s] - old[s]) <= SETTLED * P[s, s]
             old[s] = P[s, s]
         settled = settled + 1 if same and complete else 0

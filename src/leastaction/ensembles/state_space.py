@@ -16,11 +16,13 @@ with, and log τ of a coloured one.
 
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import sympy as sp
 
+from leastaction.core.compiled import evaluator
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.library import Library
 from leastaction.ensembles import kalman_filter
@@ -44,8 +46,10 @@ LEAST_PART_OF_NOISE = 0.1
 # Logarithm of what a linear motion may grow by over a record. One without damping
 # comes out as slightly unstable as not; one that falls over was not recorded.
 LARGEST_GROWTH = 20.0
-# The most general last.
-FORCES = ("diagonal", "ground", "free")
+# Points at which the forces of candidates are compared.
+POINTS = 256
+# The most general last; the first one is that of a field, of one strength everywhere.
+FORCES = ("equal", "diagonal", "ground", "free")
 
 
 class Start(NamedTuple):
@@ -61,10 +65,11 @@ class Structure:
     """Which parameters there are.
 
     Free candidates in `columns`, those of D after those of L; a `force` that is
-    ``diagonal``, ``free`` (lower Cholesky factor) or ``ground`` (one common
-    acceleration); a correlation time if it is `coloured`; the gain of recorded forces
-    if the motion is `driven` by such, since a coefficient of L is given, and the lag
-    between their record and them if they are `late` by an unknown one.
+    ``diagonal``, ``free`` (lower Cholesky factor), ``ground`` (one common acceleration)
+    or ``equal`` (independent and of one strength); a correlation time if it is
+    `coloured`; the gain of recorded forces if the motion is `driven` by such, since a
+    coefficient of L is given, and the lag between their record and them if they are
+    `late` by an unknown one.
     """
 
     columns: tuple[int, ...]
@@ -75,7 +80,7 @@ class Structure:
 
     def entries(self, dof: int) -> list[tuple[int, int]]:
         """Places of the entries of S among (row, column)."""
-        if self.force == "ground":
+        if self.force in ("ground", "equal"):
             return [(0, 0)]
         if self.force == "diagonal":
             return [(a, a) for a in range(dof)]
@@ -160,12 +165,10 @@ class StateSpace:
         self.library, self.channels = library, channels
         self.records, self.dt, self.scale = records, dt, np.asarray(scale)
         self.dof = len(library.coordinates)
-        self.linear = is_linear(library)
         self.driven = any(len(record.w) > 1 for record in records)
         self.late = any(record.late.any() for record in records)
         self.forces = [splines(r.w) if len(r.w) > 1 else None for r in records]
         self.moment = LARGEST_TURN / frequency
-        self.kernel = kalman_filter.compiled(library)
         self.steps = max(1, int(np.ceil(frequency * dt / LARGEST_TURN)))
         self.fewest = self.steps
         self.acceleration = frequency * float(self.scale[self.dof :].max())
@@ -173,6 +176,36 @@ class StateSpace:
         noise = noise / np.sqrt(averaged)
         self._lagged: dict[int, tuple[float, np.ndarray]] = {}
         self.starts = [self._start(r, noise, frequency) for r in records]
+
+    @cached_property
+    def linear(self) -> np.ndarray:
+        """Whether the equations of each candidate are linear."""
+        return is_linear(self.library)
+
+    @cached_property
+    def kernel(self):
+        """Compiled filter of all candidates."""
+        return kalman_filter.compiled(self.library)
+
+    def forces_of_motion(self) -> tuple[float, np.ndarray]:
+        """Rms force of the given inertia, and of each candidate with coefficient 1.
+
+        In a motion with the rms values `scale` and random phases.
+        """
+        library, scale, n = self.library, self.scale, self.dof
+        forces = [e for term in library.terms for e in library.equations_of(term)]
+        forces += [
+            -library.forces[a][len(library.terms) + j]
+            for j in range(len(library.dissipation))
+            for a in range(n)
+        ]
+        phase = np.random.default_rng(0).uniform(0, 2 * np.pi, (POINTS, n))
+        q = np.sqrt(2) * scale[:n] * np.cos(phase)
+        v = -np.sqrt(2) * scale[n:] * np.sin(phase)
+        acceleration = -q * np.square(scale[n:] / scale[:n])
+        values = evaluator(forces, library.coordinates)(q, v, (), acceleration)
+        size = np.sqrt(np.mean(np.square(values).reshape(POINTS, -1, n), axis=(0, 2)))
+        return float(sum(abs(c) * size[i] for i, c in library.references)), size
 
     @property
     def narrowest(self) -> float:
@@ -207,6 +240,8 @@ class StateSpace:
         c[list(structure.columns)] = theta[coefficients]
         if structure.force == "ground":
             root = np.full((n, 1), theta[entries][0])
+        elif structure.force == "equal":
+            root = theta[entries][0] * np.eye(n)
         else:
             root = np.zeros((n, n))
             root[tuple(np.transpose(structure.entries(n)))] = theta[entries]

@@ -7,11 +7,12 @@ fitted to them; outputs are those of the run, y = Bᵀ∇H.
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 import numpy as np
+import sympy as sp
 import xarray as xr
 
+from leastaction.core.euler_lagrange import symbols
 from leastaction.core.expressions import parse
 from leastaction.core.own_data import (
     NORMAL,
@@ -24,7 +25,7 @@ from leastaction.core.own_data import (
     missed,
     predicted,
 )
-from leastaction.core.units import dimension_of, parsed_unit, registry, shortest_text
+from leastaction.core.units import registry
 from leastaction.ports.coefficient_fit import noise_std
 from leastaction.ports.contracts import CONTRACTS
 from leastaction.ports.dae import runge_kutta_step
@@ -139,7 +140,6 @@ class Ports(Kind):
         names = samples.names
         ports = names["inputs"]
         x, u = found["states"], found["inputs"]
-        order = []
         if "outputs" in found:
             order = [names["outputs"].index(name) for name in ports]
             y = found["outputs"][..., order]
@@ -149,7 +149,7 @@ class Ports(Kind):
         about = {
             "units_of_states": list(samples.units["states"]),
             "units_of_inputs": [units[name] for name in ports],
-            "units_of_outputs": [samples.units["outputs"][k] for k in order],
+            "units_of_outputs": list(samples.units.get("outputs", ())),
         }
         noise = {"noise_x": np.zeros_like(x)[None], "noise_y": np.zeros_like(y)[None]}
         return CONTRACTS["port_motions"].dataset(
@@ -186,7 +186,7 @@ class Ports(Kind):
             run = _runs(found, pushed, step, with_outputs)
             runs.append(free_run(run, one, one[0, :n], noise, len(one)))
         # Its entries have errors of their own, at least those of the most certain one.
-        rows = [] if found.refusal else list(_terms(found))
+        rows = [] if found.refusal else list(_terms(found, observations))
         certain = min(
             (std / abs(value) for *_, value, std, _ in rows if std > 0), default=0
         )
@@ -209,7 +209,7 @@ class Ports(Kind):
         known = found.gauge_dimension
         open_directions = [n for n, x in known.items() if np.isfinite(x) and x > 0]
         is_open = bool(found.refusal) and any(np.isfinite(x) for x in known.values())
-        terms = [] if found.refusal else list(_terms(found, observations.attrs))
+        terms = [] if found.refusal else list(_terms(found, observations))
         refusals, reservations = ([], [found.refusal]) if is_open else judged(misses)
         return Findings(
             terms=terms,
@@ -226,38 +226,56 @@ class Ports(Kind):
         )
 
 
-def _terms(found: StructureModel, units: Mapping = MappingProxyType({})):
-    """Rows of the entries that are not zero; units if H is in J by known outputs."""
+def _terms(found: StructureModel, observations: xr.Dataset):
+    """Rows of the entries that are not zero."""
     data = found.dataset
-    names = "units_of_states", "units_of_inputs", "units_of_outputs"
-    texts = [np.atleast_1d(units.get(name, [])).tolist() for name in names]
-    known = texts[2] and "1" not in sum(texts, [])
-    x, u, y = ([parsed_unit(text) for text in column] for column in texts)
-    second = registry().second
-    energy = u[0] * y[0] * second if known else None
-
-    def unit_of(letter: str, i: int, j: int) -> str:
-        column = u[j] if letter == "B" else energy / x[j]
-        return shortest_text(x[i] / second / column)
-
+    unit = _units(observations.attrs)
     for letter, name in PARTS.items():
         values, errors = (
             data[f"{name}_{what}"].values[0] for what in ("estimate", "std")
         )
         for i, j in np.argwhere(np.nan_to_num(values) != 0).tolist():
             if letter == "B" or j >= i:
-                label = f"{letter}_{i + 1}{j + 1}"
-                unit = unit_of(letter, i, j) if known else ""
-                yield label, letter, float(values[i, j]), float(errors[i, j]), unit
+                label, value = f"{letter}_{i + 1}{j + 1}", float(values[i, j])
+                yield label, letter, value, float(errors[i, j]), unit(letter, i, j)
     weights, errors = (
         data[f"coefficient_{what}"].values[0] for what in ("estimate", "std")
     )
     for k in np.flatnonzero(np.nan_to_num(weights)):
         term = str(data["term"].values[k])
-        states = dict(zip(found.states, x, strict=True)) if known else {}
-        power = dimension_of(parse(term, found.states), states) if known else None
-        unit = shortest_text(energy / power) if known else ""
-        yield term, "H", float(weights[k]), float(errors[k]), unit
+        powers = sp.Poly(parse(term, found.states), *symbols(found.states)).monoms()[0]
+        value, error = float(weights[k]), float(errors[k])
+        yield term, "H", value, error, unit("H", powers)
+
+
+def _units(about: Mapping):
+    """Function from a part of a model, and the place of an entry, to its unit.
+
+    ẋ = (J − R) ∇H + B u, with H in the unit of the product of an input, its output and
+    the time; J, a joule, without outputs. Of states without a unit nothing is known.
+    """
+    known = registry()
+    states, inputs, outputs = (
+        [known(text).units for text in np.atleast_1d(about.get(f"units_of_{name}", []))]
+        for name in ("states", "inputs", "outputs")
+    )
+    energy = inputs[0] * outputs[0] * known.s if outputs else known.J
+    energy = known.J if energy.is_compatible_with(known.J) else energy
+
+    def of(part: str, i, j: int = 0) -> str:
+        if all(unit.dimensionless for unit in states):
+            return ""
+        if part == "H":
+            result = energy
+            for unit, power in zip(states, i, strict=True):
+                result = result / unit**power
+        elif part == "B":
+            result = states[i] / known.s / inputs[j]
+        else:
+            result = states[i] * states[j] / energy / known.s
+        return f"{result:~C}".replace("**", "^") or "1"
+
+    return of
 
 
 def _runs(found: StructureModel, u: np.ndarray, step: float, outputs: bool):

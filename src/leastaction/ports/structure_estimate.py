@@ -66,7 +66,7 @@ DRAWS = 4
 # Of the criterion, to the next best set of unknowns: odds of 20 to 1.
 LEAST_GAP = 2 * np.log(20)
 # What a form that does not fit may come from.
-CAUSES = "R or J may depend on the states, a candidate of H may be missing"
+CAUSES = "J(x) or R(x) may depend on the states, a candidate of H may be missing"
 ASSUMPTIONS = ("unknown", "unknown, outputs", "J known, outputs", "found")
 
 

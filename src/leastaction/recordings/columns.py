@@ -237,7 +237,10 @@ def _plain_columns(section: str, entries: Mapping) -> dict[str, Column]:
     for name, entry in entries.items():
         if "expression" in entry:
             reject("expression of a kind", f"import.{section}.{name}")
-    return {n: column(n, e, f"import.{section}.{n}") for n, e in entries.items()}
+    return {
+        n: column(n, e, f"import.{section}.{n}", "_tt(" in n)
+        for n, e in entries.items()
+    }
 
 
 def as_measured(channels: Mapping) -> Mapping[str, Mapping[str, Column]]:

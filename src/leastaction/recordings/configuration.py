@@ -183,7 +183,8 @@ class Import(Settings):
         {},
         description="Columns of a randomly excited motion by what they measure, in the "
         "place of columns of coordinates: x2 - x1, x1dot, x1ddot, or x1ddot + ground "
-        "of an accelerometer on shaking ground.",
+        "of an accelerometer on shaking ground; of a field u(0.2), u_t(0.2) or "
+        "u_tt(0.2) at 0.2 m.",
     )
     inputs: dict[str, Input] = Field(
         {},
@@ -202,10 +203,11 @@ class Import(Settings):
     length: Positive | None = absent(
         "Of a field whose columns are evenly spaced nodes: length of the line, m."
     )
-    ends: Literal["periodic", "fixed", "free"] = Field(
+    ends: Text = Field(
         "periodic",
         description="Ends of the line of a field: periodic, the first node follows the "
-        "last; fixed, u is zero at both end nodes; free, its slope is.",
+        "last; fixed, u is zero at both end nodes; free, its slope is. With sensors at "
+        "some places clamped, too, or the left and the right end: clamped, free.",
     )
     temperature: Text | None = absent(
         "Of the bath of a trapped particle, with its unit, 293 K; with one of mass, "
@@ -451,6 +453,8 @@ def recording_from_config(
     where = f"recording {name}"
     written = _long_form(written)
     kind = kind_of(written)
+    if kind:
+        written = {**written, "kind": kind.name}
     if isinstance(written, Mapping) and "import" in written:
         written = {"estimators": {"recommended": {}}} | dict(written)
         written = with_recommended_methods(kind.prepared(written) if kind else written)
@@ -473,7 +477,7 @@ def recording_from_config(
     of_particle = {n: v for n, v in example["import"].items() if n in KNOWN_OF_PARTICLE}
     if of_particle:
         problems += _particle_problems(of_particle, example["excitation"])
-    if example["import"]["sensors"] and example["excitation"] != "random":
+    if example["import"]["sensors"] and example["excitation"] != "random" and not kind:
         problems.append(
             "import.sensors: excitation is none; sensors that measure something else "
             "than coordinates are read with `excitation: random`"
@@ -523,7 +527,8 @@ def kind_of(written) -> "Kind | None":
 
     if not isinstance(name, str) or name not in kinds():
         raise ConfigError("kind", [unknown("kind", name, [MOTION, *kinds()])])
-    return kinds()[name]
+    part = written.get("import")
+    return kinds()[kinds()[name].of_import(part if isinstance(part, Mapping) else {})]
 
 
 def _misplaced(example: Mapping, kind: "Kind | None") -> list[str]:

@@ -237,7 +237,7 @@ def described(
         raise RecordingError("files are the data: give their paths first, in a list")
     files, frames, found, units = tables_of(data, time, trajectory)
     try:
-        own = kind_of(sections or {})
+        own = kind_of({**(sections or {}), "import": reading})
         if coordinates is None and own and "coordinates" not in own.sections:
             coordinates = {}
         elif coordinates is None:

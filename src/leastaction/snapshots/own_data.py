@@ -88,6 +88,10 @@ class Field(Kind):
                     v = v + weight * h * (bent - u - u**3)
         return "\n".join(rows) + "\n"
 
+    def of_import(self, part: Mapping) -> str:
+        """Sensors at some places do not tell spatial derivatives: of `sensed_field`."""
+        return "sensed_field" if part.get("sensors") else self.name
+
     def data(self, settings: Mapping) -> str:
         """Snapshots of a field."""
         return "field_snapshots"
@@ -99,6 +103,11 @@ class Field(Kind):
             problems.append(
                 f"import.coordinates: {', '.join(given['coordinates'])}; expected one "
                 "field, such as `u`, with a pattern of columns, `u_* [mm]`"
+            )
+        if given["ends"] not in MIRROR:
+            problems.append(
+                f"import.ends: {given['ends']!r}; of even nodes expected "
+                f"{', '.join(MIRROR)}"
             )
         if not given["position"] and "length" not in given:
             problems.append(
@@ -116,7 +125,9 @@ class Field(Kind):
         (u,) = samples.stacked(LEAST_SNAPSHOTS).values()
         if u.shape[2] < LEAST_SNAPSHOTS:
             raise ValueError(
-                f"there are {u.shape[2]} nodes; expected {LEAST_SNAPSHOTS} or more"
+                f"there are {u.shape[2]} nodes; expected {LEAST_SNAPSHOTS} or more. Of "
+                "a line that a random force shakes fewer are enough: name the place of "
+                "each in m, such as `sensors: {u(0.2): u_0}`"
             )
         length, mirror = samples.settings["length"], MIRROR[samples.settings["ends"]]
         (name,) = samples.settings["coordinates"]

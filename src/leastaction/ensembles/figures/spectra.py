@@ -11,6 +11,7 @@ from matplotlib.ticker import NullFormatter
 
 from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.model import interval
+from leastaction.ensembles.innovation_tests import SURE_SCORE
 from leastaction.ensembles.modes import (
     Linear,
     Motion,
@@ -293,13 +294,18 @@ def force_spectrum(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
     The measured spectra, less the noise of the sensors, are carried back through the
     transfer function of the law; where the sensors' noise is a third of the signal or
-    more, nothing is drawn. A white force is flat; a line is a tone.
+    more, nothing is drawn. A white force is flat; a line is a tone. A force that comes
+    in impulses has their sizes over time in a further row.
     """
     model, names = _shown(panels, "dof")
-    figure, grid = grid_of(settings, len(names), 1, row=42, rest=16)
+    has_impulses = float(model["impulse_score"]) > SURE_SCORE
+    rows = len(names) + has_impulses
+    figure, grid = grid_of(settings, rows, 1, row=42, rest=16)
     linear = Motion(model).equivalent()
     f, densities = (None, None) if linear is None else _forces(linear, model)
-    for a, (axes, name) in enumerate(zip(grid[:, 0], names, strict=True)):
+    if has_impulses:
+        _impulses(grid[-1, 0], model, settings)
+    for a, (axes, name) in enumerate(zip(grid[:, 0], names, strict=False)):
         axes.set_ylabel(f"density of the force on {name} (SI)")
         if densities is None:
             text = "there are fewer sensors than coordinates, or no stationary motion"
@@ -312,7 +318,7 @@ def force_spectrum(panels: Sequence[Panel], settings: Mapping) -> Figure:
             axes.axvline(x, color="0.7", linewidth=0.7, zorder=0)
         highest = np.nanmax([*densities[:, a], law.max()])
         axes.set_ylim(law.min() / DECADES, DECADES * highest)
-    grid[-1, 0].set_xlabel("Frequency (Hz)")
+    grid[len(names) - 1, 0].set_xlabel("Frequency (Hz)")
     handles = [
         key("measured motion, inverted", **_red(settings)),
         key(_law(model), **_blue(settings)),
@@ -320,6 +326,45 @@ def force_spectrum(panels: Sequence[Panel], settings: Mapping) -> Figure:
     ]
     legend_on_top(figure, handles)
     return figure
+
+
+def _impulses(axes: Axes, model: xr.Dataset, settings: Mapping) -> None:
+    """Likeliest momentum of an impulse at each sample; the largest are marked.
+
+    The band is that of 95 % of the values if the force were Gaussian.
+    """
+    dt, start = float(model["sample_step"]), 0.0
+    sizes = model["impulse_size"].values
+    band = NORMAL_QUANTILE * np.nanstd(sizes)
+    axes.axhspan(-band, band, color=settings["band_color"], linewidth=0)
+    number = model["innovation_trajectory"].values
+    for k in np.unique(number):
+        one = sizes[number == k]
+        axes.plot(
+            start + dt * np.arange(len(one)),
+            one,
+            linewidth=0.4,
+            color=settings["estimate_color"],
+        )
+        start += dt * len(one)
+    places = np.rint(np.sort(model["impulse_time"].values) / dt).astype(int)
+    largest = places[(places < len(sizes)) & (number[-1] == number[0])]
+    axes.plot(
+        dt * largest,
+        sizes[largest],
+        "o",
+        markersize=3,
+        fillstyle="none",
+        color=settings["truth_color"],
+    )
+    axes.set_xlim(0, start)
+    axes.set_xlabel("Time (s)")
+    axes.set_ylabel("impulse of the force (SI)")
+    rate, kurtosis = float(model["impulse_rate"]), float(model["kurtosis"])
+    axes.set_title(
+        f"Impulses, about {rate:.2g} per s; excess kurtosis {kurtosis:.2g}",
+        fontsize=small(settings),
+    )
 
 
 def _forces(linear: Linear, model: xr.Dataset):

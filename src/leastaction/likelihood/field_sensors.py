@@ -1,0 +1,452 @@
+"""Law of a vibrating line from a few sensors: terms, intervals, what they leave open.
+
+The state space of :mod:`.field_state_space` in the innovations likelihood of shaken
+motions. Terms are searched for as theirs are; the error of the truncation is part of
+every interval: one scoring step with more functions, I⁻¹ g, adds its square to the
+covariance.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import combinations, product
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from scipy.optimize import nnls
+
+from leastaction.core.model import LEAST_P_VALUE
+from leastaction.ensembles.after_selection import (
+    nearest_absent,
+    robust_covariance,
+    with_selection,
+)
+from leastaction.ensembles.innovation_tests import tested
+from leastaction.ensembles.innovations_estimate import shaken_by
+from leastaction.ensembles.innovations_likelihood import (
+    Fit,
+    Likelihood,
+    normalised_inverse,
+)
+from leastaction.ensembles.sensor_records import Record, third_differences
+from leastaction.ensembles.state_space import Structure
+from leastaction.ensembles.stochastic_subspace import (
+    BLOCKS,
+    StochasticRealisation,
+    main_frequency,
+    modes,
+)
+from leastaction.ensembles.term_search import Search
+from leastaction.likelihood.contracts import CONTRACTS
+from leastaction.likelihood.field_state_space import (
+    SPARE,
+    FieldCandidates,
+    FieldStateSpace,
+    Line,
+    Modal,
+    QuadraticLibrary,
+    channels_at,
+    sensor_of,
+    with_candidates,
+)
+
+# Modes that are sought in the outputs to begin with, and rounds that match those of a
+# line to them.
+# Lags per main period: of a line many modes are faster.
+MODES_OF_START, LAGS_PER_PERIOD, ROUNDS = (1, 2, 3, 4), (6, 12, 24, 48), 6
+# Modes of the line that are kept, within limits: of the variance of a sensor's noise
+# those left out have this part. What is beyond is in the error of the truncation.
+PART_OF_NOISE, FEWEST, MOST, MOST_OF_START = 0.1, 6, 24, 10
+# Modes over those that are kept, of the model that tells the error of the truncation.
+FINER = 1.5
+# Damping of a mode, of the main frequency, at least, in a guess of its variance.
+LEAST_RATE = 0.02
+NO_LINE = (
+    "no line with these ends and candidates has the modes that the sensors show; check "
+    "the length, the places and the ends, or record longer"
+)
+# Attributes of the readings that go along with a model.
+ATTRIBUTES = ("domain_length", "domain_ends", "time_step", "units")
+# A realised mode with a larger damping ratio is none; eigenvalues that are round-off.
+MOST_DAMPED, ROUNDING = 0.2, 1e-9
+# Starts of each set of candidates that the likelihood compares, and a misfit of modes,
+# squared, that counts as none of theirs.
+STARTS, LARGEST_MISFIT = 8, 0.1
+
+
+class Readings(NamedTuple):
+    """Samples at the sensors of a line, their spacing (s), and what is measured."""
+
+    line: Line
+    sensors: list[str]
+    records: list[Record]
+    dt: float
+
+    @classmethod
+    def of(cls, observations: xr.Dataset) -> "Readings":
+        """From contract ``field_readings``."""
+        about, none = observations.attrs, (np.zeros((1, 1)), np.zeros(1, dtype=bool))
+        values = np.ascontiguousarray(observations["reading"].values[0], dtype=float)
+        return cls(
+            Line.of(about["domain_length"], about["domain_ends"]),
+            [str(text) for text in observations["channel"].values],
+            [Record(y, *none) for y in values],
+            float(about["time_step"]),
+        )
+
+    @property
+    def places(self) -> list[float]:
+        """Where the sensors are, m."""
+        return [sensor_of(text)[2] for text in self.sensors]
+
+    @property
+    def orders(self) -> np.ndarray:
+        """Time derivative that each sensor measures."""
+        rates = ["position", "velocity", "acceleration"]
+        return np.array([rates.index(sensor_of(text)[1]) for text in self.sensors])
+
+
+def identify(
+    equations: xr.Dataset, settings: Mapping, observations: xr.Dataset, library: Mapping
+) -> xr.Dataset:
+    """L and D of a line, its random force and the noise of its sensors.
+
+    A ValueError tells that no motion of these candidates follows the readings.
+    """
+    readings = Readings.of(observations)
+    about = library["lagrangian"], library["dissipation"], library["reference"]
+    field = sensor_of(readings.sensors[0])[0]
+    own = FieldCandidates(field, *(tuple(a) for a in about[:2]), about[2])
+    wide = with_candidates(own, tapered(own))
+    count = len(own.lagrangian)
+    places = [
+        *range(count),
+        *range(len(wide.lagrangian), len(wide.lagrangian) + len(own.dissipation)),
+    ]
+    usable = [i for i in places if i != own.references[0][0]]
+    further = [*range(count, len(wide.lagrangian))]
+    full = Modal.of(wide, readings.line, readings.places, MOST + SPARE)
+    likelihood, first = likeliest(
+        wide, full, readings, starts_of(full, readings, usable), usable
+    )
+    names = [f"L: {t}" for t in wide.lagrangian] + [f"D: {t}" for t in wide.dissipation]
+    if not settings["search"]:
+        first = with_all(likelihood, first, usable)
+    for _ in range(ROUNDS):
+        search = Search(likelihood, usable, further, names, ("equal",))
+        result = search.run([first], "white", settings["search"])
+        # Functions that are the modes of the law itself converge fastest.
+        found = likelihood.model.parameters(result.fit.structure, result.fit.theta)
+        kept = kept_modes(full, readings, found.coefficients)
+        if kept <= likelihood.model.dof:
+            break
+        # Terms stand in for modes that were left out: again with those.
+        begun = likelihood.model.parameters(*first).coefficients
+        likelihood = likelihood_of(wide, full, readings, begun, kept)
+    else:
+        raise ValueError(NO_LINE)
+    likelihood = likelihood_of(wide, full, readings, found.coefficients, kept)
+    fit = likelihood.fit(result.fit.structure, result.fit.theta)
+    if not np.isfinite(fit.value):
+        raise ValueError(NO_LINE)
+    absent = [i for i in result.absent if i not in fit.structure.columns]
+    inside = sum(i in usable for i in absent)
+    scores = likelihood.scores(fit, absent, True)
+    tests = tested(likelihood.model, fit)
+    entry, known, _ = likelihood.entries(fit, absent, True)
+    open_error = error_with_all(likelihood, fit, absent[:inside])
+    nearly = nearest_absent(likelihood, fit, absent, inside, search.penalty)
+    white = tests.whiteness >= LEAST_P_VALUE
+    covariance = fit.covariance if white else robust_covariance(likelihood, fit)
+    moved = truncation_step(wide, readings, fit, found.coefficients, kept)
+    fit = with_selection(fit, covariance + np.outer(moved, moved), nearly)
+    best = int(np.argmax(scores[:-1] ** 2)) if absent else 0
+    numbers = {
+        "theta": fit.theta,
+        "covariance": fit.covariance,
+        "column": np.array(fit.structure.columns),
+        "kept": kept,
+        "truncation": np.abs(moved / np.sqrt(np.diag(fit.covariance))).max(),
+        "whiteness": tests.whiteness,
+        "predicted_share": tests.past,
+        "converged": float(fit.converged),
+        "penalty": search.penalty,
+        "best_score": float((scores[:-1] ** 2).max(initial=0.0)),
+        "memory_score": float(scores[-1]),
+        "open_error": open_error,
+        "absent_estimate": entry[:inside],
+        "absent_std": 1 / np.sqrt(np.maximum(known[:inside], np.finfo(float).tiny)),
+        **{name: value for name, (value, *_) in shaken_by(tests.impulses).items()},
+    }
+    words = {
+        "best_absent": names[absent[best]][3:] if absent else "",
+        "alternatives": "; ".join(result.rivals),
+        "absent": [names[i] for i in absent[:inside]],
+        "lagrangian": list(wide.lagrangian),
+        "dissipation": list(wide.dissipation),
+        "reference": wide.reference,
+        "own": count,
+    }
+    return CONTRACTS["sensed_field"].dataset(
+        numbers,
+        {"replicate": observations["replicate"].values},
+        {k: observations.attrs[k] for k in ATTRIBUTES}
+        | {"sensors": readings.sensors, "field": field}
+        | words,
+    )
+
+
+def tapered(candidates: FieldCandidates) -> list[str]:
+    """Candidates of L that change along the line, which are tested for."""
+    return [
+        f"x*({text})"
+        for text, term in zip(
+            candidates.lagrangian, candidates.terms("lagrangian"), strict=True
+        )
+        if not term.has(candidates.jet(1)[0]) and "x" not in map(str, term.free_symbols)
+    ]
+
+
+def likelihood_of(candidates, full: Modal, readings: Readings, coefficients, kept: int):
+    """Likelihood in the modes of some coefficients."""
+    squares, vectors = full.modes(coefficients)
+    library = QuadraticLibrary(candidates, full.reduced(vectors[:, :kept]))
+    shapes = library.modal.shapes
+    values = np.concatenate([record.y for record in readings.records])
+    main = main_frequency(readings.orders, [r.y for r in readings.records], readings.dt)
+    moved = np.nanstd(values, axis=0) / main**readings.orders
+    largest = np.abs(shapes).max()
+    rates = np.sqrt(np.maximum(squares[:kept], (1e-3 * main) ** 2))
+    q = moved.max() / largest * np.minimum(main / rates, 1.0)
+    noise = np.sqrt(third_differences(readings.records))
+    return Likelihood(
+        FieldStateSpace(
+            library,
+            channels_at(readings.sensors, shapes),
+            [
+                Record(r.y, np.zeros((1, kept)), np.zeros(kept, bool))
+                for r in readings.records
+            ],
+            readings.dt,
+            np.concatenate([q, rates * q]),
+            float(rates.max()),
+            noise,
+        )
+    )
+
+
+def kept_modes(full: Modal, readings: Readings, coefficients) -> int:
+    """How many modes of a line its sensors show above their noise.
+
+    Those that are left out have a part of the variance of each noise.
+    """
+    shares = seen_of_modes(full, readings, coefficients)[1]
+    values = np.concatenate([record.y for record in readings.records])
+    noise = third_differences(readings.records) / np.nanvar(values, axis=0)
+    left = shares.sum(axis=0) - np.cumsum(shares, axis=0)
+    enough = (left < PART_OF_NOISE * noise * shares.sum(axis=0)).all(axis=1)
+    return int(np.clip(1 + enough.argmax() if enough.any() else MOST, FEWEST, MOST))
+
+
+def seen_of_modes(modal: Modal, readings: Readings, coefficients):
+    """Squared frequencies, and variances at the sensors, (mode, sensor), for S = 1.
+
+    Accelerations are means over a sample.
+    """
+    count = len(modal.stiffness)
+    main = main_frequency(readings.orders, [r.y for r in readings.records], readings.dt)
+    square, vectors = modal.modes(coefficients)
+    square = np.maximum(square, (ROUNDING * main) ** 2)
+    losses = np.einsum("ar,iab,br->ir", vectors, modal.damping, vectors)
+    rate = np.maximum(coefficients[count:] @ losses, LEAST_RATE * main)
+    power = np.array(
+        [1 / square, np.ones_like(square), square.clip(0, 4 / readings.dt**2)]
+    )
+    power = (power / (2 * rate))[readings.orders].T
+    return square, (modal.shapes @ vectors).T ** 2 * power
+
+
+def starts_of(full: Modal, readings: Readings, usable) -> list[np.ndarray]:
+    """Coefficients whose modes are those of the outputs.
+
+    Each elastic candidate alone begins, with one of its three lowest modes at the main
+    frequency; then modes of the line are matched to those of the outputs by their
+    shapes at the sensors and their frequencies, and all coefficients follow from ω² and
+    2ζω by non-negative least squares, round by round.
+    """
+    series = [record.y for record in readings.records]
+    main = main_frequency(readings.orders, series, readings.dt)
+    elastic = [i for i in usable if i < len(full.stiffness)]
+    lossy = [i - len(full.stiffness) for i in usable if i >= len(full.stiffness)]
+    found = []
+    for per_period in LAGS_PER_PERIOD:
+        stride = max(1, round(2 * np.pi / main / readings.dt / per_period))
+        for count in MODES_OF_START:
+            realised = StochasticRealisation(series, stride, BLOCKS, 2 * count + 1)
+            rates, shapes = realised.rates(2 * count, stride * readings.dt)
+            seen = modes(rates, shapes, count)
+            oscillates = seen[1] < MOST_DAMPED
+            found.append([part[oscillates] for part in seen])
+    subsets = [[i] for i in elastic] + [list(two) for two in combinations(elastic, 2)]
+    result = []
+    for chosen in subsets:
+        starts = []
+        for first, mode in product(chosen, range(3)):
+            alone = np.zeros(len(full.stiffness))
+            alone[first] = np.sign(np.trace(full.stiffness[first]))
+            square = full.modes(alone)[0]
+            alone[first] *= main**2 / square[square > ROUNDING * square[FEWEST]][mode]
+            starts += [
+                (_matched(full, readings, alone, chosen, lossy, outputs), outputs)
+                for outputs in found
+                if len(outputs[0]) >= len(chosen)
+            ]
+        starts.sort(key=lambda start: -_agreement(full, readings, *start))
+        result += [coefficients for coefficients, _ in starts[:STARTS]]
+    return result
+
+
+def _matched(
+    full: Modal, readings: Readings, first, elastic, lossy, outputs
+) -> np.ndarray:
+    """Coefficients of some candidates that follow from some modes of the outputs."""
+    frequency, ratio, _ = outputs
+    c, ones = first, np.ones(len(frequency))
+    sign = np.sign([np.trace(full.stiffness[i]) for i in elastic])
+    for _ in range(ROUNDS):
+        apart, vectors = _apart(full, readings, c, outputs)
+        chosen = vectors[:, apart.argmin(axis=1)]
+        forms = [
+            np.einsum("ak,iab,bk->ki", chosen, matrices, chosen)
+            for matrices in (
+                full.stiffness[elastic] * sign[:, None, None],
+                full.damping,
+            )
+        ]
+        value, _ = nnls(forms[0] / frequency[:, None] ** 2, ones)
+        if not value.any():
+            break
+        c = np.zeros_like(first)
+        c[elastic] = sign * value
+    d = np.zeros(len(full.damping))
+    if lossy:
+        rates = 2 * ratio * frequency
+        d[lossy], _ = nnls(forms[1][:, lossy] / rates[:, None], ones)
+    return np.concatenate([c, d])
+
+
+def _agreement(full: Modal, readings: Readings, coefficients, outputs) -> float:
+    """Modes of the outputs that those of a line agree with, less those left out.
+
+    Sensors that see a mode see those below it, too; of a dense line one is always near.
+    """
+    apart, _ = _apart(full, readings, coefficients, outputs)
+    matched = apart.argmin(axis=1)
+    agree = 1 - np.minimum(apart.min(axis=1) / LARGEST_MISFIT, 1.0)
+    left_out = matched.max() + 1 - len(np.unique(matched))
+    return float(agree.sum() - left_out)
+
+
+def _apart(full: Modal, readings: Readings, coefficients, outputs):
+    """How far modes of the outputs are from those of a line, and the latter.
+
+    Squared distance in numbers of modes, since one of many is always near, and 1 − MAC
+    at several sensors, of the shape (mode of the outputs, mode of the line).
+    """
+    frequency, _, shapes = outputs
+    squares, vectors = full.modes(coefficients[: len(full.stiffness)])
+    vectors, order = vectors[:, :MOST], readings.orders
+    omega = np.sqrt(np.maximum(squares[:MOST], ROUNDING * abs(squares[FEWEST])))
+    number = np.arange(len(omega))
+    known, sought = np.log(omega), np.log(frequency)
+    place = np.interp(sought, known, number)
+    place += np.minimum((sought - known[0]) / max(known[1] - known[0], ROUNDING), 0.0)
+    apart = (place[:, None] - number) ** 2
+    if len(order) > 1:
+        real = shapes * (1j * frequency[:, None]) ** -order
+        real = real / np.linalg.norm(real, axis=1, keepdims=True)
+        seen = full.shapes @ vectors
+        unit = seen / np.maximum(np.linalg.norm(seen, axis=0), ROUNDING)
+        apart = apart + 1 - np.abs(real @ unit) ** 2
+    return apart, vectors
+
+
+def likeliest(candidates, full: Modal, readings: Readings, starts, usable):
+    """Likelihood in the modes of the likeliest of some starts, and its parameters.
+
+    Each is judged in its own modes: a stiffness that hardly differs between modes has a
+    mode near every frequency, but no likelihood. ValueError if none has any.
+    """
+    best, chosen = -np.inf, None
+    tried: set[bytes] = set()
+    for coefficients in starts:
+        digits = [f"{value:.2g}" for value in coefficients]
+        if (text := " ".join(digits)) in tried or not coefficients.any():
+            continue
+        tried.add(text)
+        kept = min(kept_modes(full, readings, coefficients), MOST_OF_START)
+        likelihood = likelihood_of(candidates, full, readings, coefficients, kept)
+        start = parameters_of(likelihood.model, coefficients, usable, readings)
+        value = likelihood.profiled(*start)[1]
+        if value > best:
+            best, chosen = value, coefficients
+    if chosen is None:
+        raise ValueError(NO_LINE)
+    kept = kept_modes(full, readings, chosen)
+    likelihood = likelihood_of(candidates, full, readings, chosen, kept)
+    return likelihood, parameters_of(likelihood.model, chosen, usable, readings)
+
+
+def parameters_of(
+    model: FieldStateSpace, start: np.ndarray, usable, readings: Readings
+):
+    """Structure with the candidates that a start has, and its parameters.
+
+    The force is that whose motion has the variance that the sensors show.
+    """
+    seen = seen_of_modes(model.library.modal, readings, start)[1].sum(axis=0)
+    values = np.concatenate([record.y for record in readings.records])
+    strength = np.sqrt(np.mean(np.nanvar(values, axis=0) / seen))
+    noise = np.log(np.sqrt(third_differences(readings.records)))
+    columns = tuple(i for i in usable if start[i])
+    return Structure(columns, "equal"), np.concatenate(
+        [start[list(columns)], [strength], noise]
+    )
+
+
+def with_all(likelihood: Likelihood, start, usable) -> tuple[Structure, np.ndarray]:
+    """A start with all usable candidates, those that it lacks nearly zero."""
+    structure, theta = start
+    count = len(structure.columns)
+    value = dict(zip(structure.columns, theta[:count], strict=True))
+    small = 1e-3 * likelihood.typical
+    sign = np.sign([np.trace(m) for m in likelihood.model.library.modal.stiffness])
+    small[: len(sign)] *= sign
+    first = [value.get(i, small[i]) for i in usable]
+    return replace(structure, columns=tuple(usable)), np.append(first, theta[count:])
+
+
+def error_with_all(likelihood: Likelihood, fit: Fit, absent) -> float:
+    """Largest relative standard error of a stiffness of the law if all are free."""
+    _, information = likelihood.joint(fit, absent)
+    inverse, size = normalised_inverse(information)
+    error = np.sqrt(np.maximum(np.diag(inverse), 0.0)) / size
+    elastic = [
+        i
+        for i, column in enumerate(fit.structure.columns)
+        if column < len(likelihood.model.library.terms)
+    ]
+    values, _ = np.linalg.eigh(information / np.outer(size, size))
+    if values[0] < 1e-8:
+        return np.inf
+    return float(np.max(error[elastic] / np.abs(fit.theta[elastic]), initial=0.0))
+
+
+def truncation_step(candidates, readings: Readings, fit: Fit, coefficients, kept: int):
+    """Step of the parameters, I⁻¹ g, in a model with more modes and functions."""
+    more = int(np.ceil(FINER * kept))
+    full = Modal.of(candidates, readings.line, readings.places, more + 2 * SPARE)
+    finer = likelihood_of(candidates, full, readings, coefficients, more)
+    _, gradient, _ = finer.pieces(fit.structure, fit.theta, fit.axes, fit.order)
+    inverse, size = normalised_inverse(fit.information)
+    return fit.axes @ (inverse @ (gradient / size) / size)

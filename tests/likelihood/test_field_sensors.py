@@ -1,0 +1,132 @@
+"""A line at a few sensors: Ritz modes, a law in its intervals, what is refused.
+
+Motions are exact in the modes of a string, sin(rπx/ℓ).
+"""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import leastaction as la
+from leastaction.ensembles.kalman_filter import discretised
+from leastaction.likelihood.field_state_space import FieldCandidates, Line, Modal
+
+STEP, LENGTH, MODES = 0.05, 2.0, 40
+PLACES = (0.3, 0.8, 1.5)
+TRUTH = {"-u_x**2/2": 4.0, "-u**2/2": 3.0, "u_t**2/2": 0.4, "u_xt**2/2": 0.03}
+
+
+@cache
+def string(seed: int, times: int = 4000) -> np.ndarray:
+    """u_tt = 4 u_xx − 3 u − .4 u_t + .03 u_xxt + Ẇ between fixed ends."""
+    rng, seen = np.random.default_rng(seed), np.zeros((times, len(PLACES)))
+    for k in np.pi / LENGTH * np.arange(1, MODES + 1):
+        square, loss = 4.0 * k**2 + 3.0, 0.4 + 0.03 * k**2
+        rates = np.array([[0.0, 1.0], [-square, -loss]])
+        moved, spread = discretised(rates, np.diag([0.0, 1.0]), STEP)
+        state = rng.standard_normal(2) * np.sqrt(
+            [1 / (2 * loss * square), 1 / (2 * loss)]
+        )
+        root, path = np.linalg.cholesky(spread), np.empty(times)
+        for j in range(times):
+            path[j] = state[0]
+            state = moved @ state + root @ rng.standard_normal(2)
+        seen += np.outer(path, np.sqrt(2 / LENGTH) * np.sin(k * np.array(PLACES)))
+    return seen + 0.02 * seen.std(axis=0) * rng.standard_normal(seen.shape)
+
+
+def learned(u: np.ndarray, **more):
+    columns = {"t": STEP * np.arange(len(u))}
+    table = pd.DataFrame(columns | {f"s{k}": 1e3 * a for k, a in enumerate(u.T)})
+    usual = {
+        "sensors": {f"u({x})": f"s{k} [mm]" for k, x in enumerate(PLACES)},
+        "length": LENGTH,
+        "ends": "fixed",
+    }
+    how = {"kind": "field", "time": "t", "progress": False}
+    return la.learn(table, **how, **(usual | more))
+
+
+@pytest.mark.parametrize(
+    "ends, text, wanted",
+    [
+        ("clamped, free", "-u_xx**2/2", [1.8751040687, 4.6940911330, 7.8547574382]),
+        ("fixed", "-u_xx**2/2", np.pi * np.array([1, 2, 3])),
+        ("clamped, fixed", "-u_xx**2/2", [3.9266023120, 7.0685827456, 10.2101761228]),
+        ("fixed, free", "-u_x**2/2", np.pi * np.array([0.5, 1.5, 2.5])),
+        ("periodic", "-u_x**2/2", np.pi * np.array([0, 2, 2])),
+    ],
+)
+def test_modes_are_those_of_textbooks(ends, text, wanted):
+    """Roots βℓ of the frequency equations (Blevins 1979)."""
+    candidates = FieldCandidates("u", ("u_t**2/2", text), (), "u_t**2/2")
+    modal = Modal.of(candidates, Line.of(LENGTH, ends), [0.5], 16)
+    squares = np.maximum(modal.modes(np.array([1.0, 1.0]))[0][:3], 0)
+    order = 4 if "xx" in text else 2
+    np.testing.assert_allclose(
+        squares ** (1 / order) * LENGTH, wanted, rtol=1e-8, atol=1e-3
+    )
+
+
+@cache
+def law_of(seed: int):
+    return learned(string(seed))
+
+
+def test_terms_are_in_their_intervals():
+    for seed in (1, 206):  # the second one begins with too few modes
+        law = law_of(seed)
+        assert law.verdict == "found", law.reservations
+        rows = law.terms[law.terms["std"] > 0].set_index("term")
+        assert set(rows.index) == {*TRUTH, "1"}
+        z = (rows.value - pd.Series(TRUTH | {"1": 1.0})) / rows["std"]
+        assert np.abs(z).max() < 3.5
+        frequency, ratio, *errors = law.learned.modes[:, 0]
+        root = np.sqrt(4.0 * (np.pi / LENGTH) ** 2 + 3.0)
+        loss = 0.4 + 0.03 * (np.pi / LENGTH) ** 2
+        wanted = np.array([root / 2 / np.pi, loss / 2 / root])
+        assert (np.abs([frequency, ratio] - wanted) < 3.5 * np.array(errors)).all()
+    assert "| u(0.3) |" in str(law) and "m^2/s^2" in str(law)
+
+
+def test_a_law_is_saved(tmp_path):
+    law_of(1).save(tmp_path / "law.nc")
+    assert str(la.load(tmp_path / "law.nc")) == str(law_of(1))
+
+
+def test_one_sensor_does_not_tell_where_a_line_is_stiff():
+    """With a stiffness that changes along the line no frequency says where."""
+    free = ["-u_x**2/2", "-u**2/2", "-x*u_x**2/2", "-x**2*u_x**2/2"]
+    law = learned(
+        string(1)[:, 2:],
+        sensors={"u(1.5)": "s0 [mm]"},
+        library={"lagrangian": free, "dissipation": ["u_t**2/2", "u_xt**2/2"]},
+    )
+    assert law.verdict == "no law found" and not len(law.terms)
+    assert "place more sensors along the line" in str(law).splitlines()[0]
+
+
+def test_other_ends_are_rejected_on_the_first_line():
+    law = learned(string(1), ends="free")
+    assert str(law).startswith("**No law found")
+
+
+@pytest.mark.parametrize(
+    "more, message",
+    [
+        ({"length": None}, "length: it is missing"),
+        ({"ends": "fixed, hinged"}, "ends 'fixed, hinged'; expected free, fixed"),
+        ({"sensors": {"u(2.5)": "s0 [mm]"}}, "expected a place that moves, between 0"),
+        ({"sensors": {"u at 0.3": "s0 [mm]"}}, "is no place of a field; expected u"),
+        (
+            {"sensors": {"u(0.3)": "s0 [mm]", "u_tt(0.8)": "s1 [mm]"}},
+            "the units are those of different fields",
+        ),
+        ({"library": {"lagrangian": ["-u_x**4"]}}, "-u_x\\*\\*4 is not quadratic in"),
+    ],
+)
+def test_a_wrong_line_is_refused(more, message):
+    with pytest.raises(la.RecordingError, match=message):
+        learned(string(1)[:400], **more)
