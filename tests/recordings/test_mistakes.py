@@ -21,6 +21,7 @@ from leastaction.core.settings import ConfigError
 from leastaction.recordings.configuration import read_recordings, recording_from_config
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.interfaces import PYTHON, SHELL, in_words
+from leastaction.recordings.no_oscillation import relaxes
 
 HEADER = "run,t,theta"
 GOOD = rows()
@@ -548,3 +549,12 @@ def test_30_a_table_without_a_clock_has_no_rate(tmp_path):
 def test_31_a_symbol_that_is_none():
     with pytest.raises(ValueError, match="unknown symbol 'thta'; did you mean 'theta'"):
         la.System("thetadot**2/2 + 9.81*cos(thta) + cos(theta)")
+
+
+def test_a_ringdown_that_hardly_overshoots_does_not_relax():
+    rate, time = 2 * np.pi, np.arange(0, 8, 0.01)
+    for ratio in (0.6, 0.7, 0.9):
+        damped = rate * np.sqrt(1 - ratio**2)
+        x = np.exp(-ratio * rate * time) * np.cos(damped * time)
+        noise = 1e-3 * np.random.default_rng(1).standard_normal(len(time))
+        assert not relaxes([x + noise])

@@ -149,11 +149,18 @@ def test_the_command_writes_a_saved_law(tmp_path, capsys):
 
 def test_the_heading_says_what_is_left_out():
     model = xr.Dataset(
-        {"noise_covariance": ("dof", [0.1]), "input_lag": ("input", [0.01])},
-        attrs={},
+        {
+            "noise_covariance": ("dof", [0.1]),
+            "input_lag": ("dof", [0.01]),
+            "input_gain": ("dof", [1.3]),
+        }
     ).assign(corrections=("replicate", ['{"D: xdot**4": [1, 2, true]}']))
     missing = left_out(model)
-    assert len(missing) == 3 and any("D: xdot**4" in one for one in missing)
+    assert len(missing) == 4 and any("D: xdot**4" in one for one in missing)
+    assert "the gain of the inputs" in missing
+    assert left_out(model.assign(input_gain=("dof", [1.0]))) == [
+        one for one in missing if "gain" not in one
+    ]
     for language in ("c", "numpy"):
         text = source_code(SYSTEMS["cart"], language, missing)
         assert "Left out: the random force; " in text

@@ -10,7 +10,13 @@ from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.model import interval
 from leastaction.ensembles.state_space import Structure
 from leastaction.likelihood.field_sensors import Readings, likelihood_of
-from leastaction.likelihood.field_state_space import SPARE, FieldCandidates, Line, Modal
+from leastaction.likelihood.field_state_space import (
+    SPARE,
+    FieldCandidates,
+    Line,
+    Modal,
+    sensor_of,
+)
 
 # Modes that are printed.
 MOST_SHOWN = 6
@@ -70,8 +76,6 @@ class SensedField:
         """Ritz matrices; the sensors are where they were."""
         count = int(self.number("kept")) + 2 * SPARE
         sensors = [str(text) for text in np.atleast_1d(self.dataset.attrs["sensors"])]
-        from leastaction.likelihood.field_state_space import sensor_of
-
         places = [sensor_of(text)[2] for text in sensors]
         return Modal.of(self.candidates, self.line, places, count)
 
@@ -103,8 +107,7 @@ class SensedField:
         size = len(self.columns)
         covariance = self.dataset["covariance"].values[0][:size, :size]
         error = np.sqrt(np.einsum("pkr,kl,plr->pr", slopes, covariance, slopes))
-        hertz = 2 * np.pi
-        return np.array([omega / hertz, ratio, error[0] / hertz, error[1]])
+        return np.array([omega, ratio, *error]) / np.c_[[2 * np.pi, 1, 2 * np.pi, 1]]
 
     def innovations(self, readings: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
         """Errors of one-step predictions of readings, and variances of these errors.

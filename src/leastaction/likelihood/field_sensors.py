@@ -28,6 +28,7 @@ from leastaction.ensembles.innovations_likelihood import (
     Likelihood,
     normalised_inverse,
 )
+from leastaction.ensembles.output_modes import assurance
 from leastaction.ensembles.sensor_records import Record, third_differences
 from leastaction.ensembles.state_space import Structure
 from leastaction.ensembles.stochastic_subspace import (
@@ -50,9 +51,8 @@ from leastaction.likelihood.field_state_space import (
     with_candidates,
 )
 
-# Modes that are sought in the outputs to begin with, and rounds that match those of a
-# line to them.
-# Lags per main period: of a line many modes are faster.
+# Modes that are sought in the outputs to begin with; lags per main period, since many
+# modes of a line are faster; rounds that match its modes to those of the outputs.
 MODES_OF_START, LAGS_PER_PERIOD, ROUNDS = (1, 2, 3, 4), (6, 12, 24, 48), 6
 # Modes of the line that are kept, within limits: of the variance of a sensor's noise
 # those left out have this part. What is beyond is in the error of the truncation.
@@ -111,7 +111,7 @@ def identify(
 ) -> xr.Dataset:
     """L and D of a line, its random force and the noise of its sensors.
 
-    A ValueError tells that no motion of these candidates follows the readings.
+    Raises ValueError if no motion of these candidates follows the readings.
     """
     readings = Readings.of(observations)
     about = library["lagrangian"], library["dissipation"], library["reference"]
@@ -364,10 +364,7 @@ def _apart(full: Modal, readings: Readings, coefficients, outputs):
     apart = (place[:, None] - number) ** 2
     if len(order) > 1:
         real = shapes * (1j * frequency[:, None]) ** -order
-        real = real / np.linalg.norm(real, axis=1, keepdims=True)
-        seen = full.shapes @ vectors
-        unit = seen / np.maximum(np.linalg.norm(seen, axis=0), ROUNDING)
-        apart = apart + 1 - np.abs(real @ unit) ** 2
+        apart = apart + 1 - assurance(real, (full.shapes @ vectors).T)
     return apart, vectors
 
 

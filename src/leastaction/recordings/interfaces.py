@@ -81,6 +81,8 @@ def _option(key: str, text: str) -> str:
     ('`,gain=unknown` behind its unit', '`,reverse` behind its unit')
     >>> _option("coordinates", "{q: {expression: asin(x - x0), unknown: [x0]}}")
     '`--coordinate "q=asin(x - x0)" --unknown x0`'
+    >>> _option("sensors", "{u(0.2): u_0}"), _option("position", "{x: m}")
+    ('`--sensor "u(0.2):u_0"`', '`--position "x:m"`')
     """
     value = yaml.safe_load(text)
     if key == "unit":
@@ -92,7 +94,9 @@ def _option(key: str, text: str) -> str:
     if not isinstance(value, dict):
         return f"`{_place(key)} {text.strip('[]')}`"
     ((name, entry),) = value.items()
-    if key != "coordinates":
+    if not isinstance(entry, dict):
+        if key in _OPTION_OF:
+            return f'`{_place(key)} "{name}:{entry}"`'
         return f"`--{name} {entry}`" if key == "time" else f'`--{name} "{entry}"`'
     unknown = "".join(f" --unknown {one}" for one in entry["unknown"])
     return f'`--coordinate "{name}={entry["expression"]}"{unknown}`'

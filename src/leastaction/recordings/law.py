@@ -318,15 +318,11 @@ class Law(LawPage, IdentifiedModel):
         ValueError
             If there is no such language, or the ending names none.
         """
-        from leastaction.recordings.source_code import (
-            language_of,
-            left_out,
-            source_code,
-        )
+        from leastaction.recordings import source_code
 
-        language = language_of(path, language)
-        text = source_code(self.system, language, left_out(self.dataset))
-        files.save_text(text, path)
+        language = source_code.language_of(path, language)
+        missing = source_code.left_out(self.dataset)
+        files.save_text(source_code.source_code(self.system, language, missing), path)
 
     @property
     def inputs(self) -> tuple[str, ...]:

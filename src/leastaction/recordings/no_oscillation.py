@@ -50,8 +50,8 @@ def relaxes(trajectories: Sequence[np.ndarray]) -> bool:
     """Whether the motion is correlated, diffuses at short times, and never oscillates.
 
     An overdamped particle moves so (Ornstein and Uhlenbeck 1930): its autocorrelation
-    decays as exp(−2πf_c t). Differences of it between three lags m, 2m and 4m are free
-    of white sensor noise.
+    decays as exp(−2πf_c t). Differences of mean square steps over m, 2m and 4m samples
+    are free of white sensor noise, and smooth where a transient begins.
 
     >>> from scipy.signal import lfilter
     >>> noise = np.random.default_rng(1).standard_normal(9000)
@@ -63,10 +63,13 @@ def relaxes(trajectories: Sequence[np.ndarray]) -> bool:
     # An oscillation has its first minimum at 2.6 times that lag at most.
     if decay < 2 or lags[: 3 * decay + 1].min() < LEAST_OF_RELAXATION:
         return False
-    m = 1 << np.arange(max(int(np.log2(decay / 4)), 0) + 1)
-    return bool(
-        (lags[2 * m] - lags[4 * m] < LEAST_INERTIAL * (lags[m] - lags[2 * m])).all()
-    )
+    steps = 1 << np.arange(max(int(np.log2(decay / 4)), 0) + 3)
+    squares = [
+        np.concatenate([(y[m:] - y[:-m]) ** 2 for y in trajectories]).mean()
+        for m in steps
+    ]
+    growth = np.diff(squares)
+    return bool((growth[1:] < LEAST_INERTIAL * growth[:-1]).all())
 
 
 def refuse_one_way(where: str, trajectories: Sequence[np.ndarray]) -> None:

@@ -64,15 +64,14 @@ def language_of(path: str | Path, language: str | None = None) -> str:
 
 def left_out(model: xr.Dataset) -> list[str]:
     """What a law has beside its equations, in words; none of it is exported."""
-    parts = []
-    if np.any(model.get("noise_covariance", 0)):
-        parts.append("the random force")
     corrections = json.loads(str(np.ravel(model.get("corrections", "{}"))[0]))
-    if corrections:
-        parts.append(f"the corrections {', '.join(corrections)}")
-    if np.any(model.get("input_lag", 0)):
-        parts.append("the delay between inputs and forces")
-    return parts
+    parts = {
+        "the random force": np.any(model.get("noise_covariance", 0)),
+        f"the corrections {', '.join(corrections)}": corrections,
+        "the gain of the inputs": np.any(model.get("input_gain", 1) != 1),
+        "the delay between inputs and forces": np.any(model.get("input_lag", 0)),
+    }
+    return [words for words, is_present in parts.items() if is_present]
 
 
 def source_code(system: System, language: str, missing: Sequence[str] = ()) -> str:
