@@ -74,7 +74,7 @@ def test_damping_and_noise_in_balance_are_known_by_their_ratio():
     with pytest.raises(ValueError, match="unknown"):
         learned(table(paths(3, RUNS, 4000))).coefficient("x**3")
     law = learned(table(paths(3, RUNS, 4000)), noise)
-    assert "by their ratios alone" in str(law).splitlines()[0]
+    assert "only ratios of damping and noise" in str(law).splitlines()[0]
     assert "dissipation, ratio" in set(law.terms.of)
 
 

@@ -43,8 +43,7 @@ def test_everything_unknown_is_found_with_outputs(motor):
     assert [*model.gauge_dimension] == list(ASSUMPTIONS)
     assert [*model.gauge_dimension.values()] == [3, 1, 0, 0]
     assert model.gain == 1
-    assert "structure imposes 0 equations on the 6 coefficients" in str(model)
-    assert "as large as those of exactly these terms without it, not" in str(model)
+    assert "structure imposes" not in str(model)
 
 
 def test_whole_motions_tell_at_least_what_windows_do(motor):
@@ -133,7 +132,7 @@ def test_regression_without_structure_tells_no_structure(motor):
 def test_model_prints_what_it_tells(motor):
     text = str(fit(motor))
     assert "J_12 = -0.5" in text and "phi**2 in H" in text
-    assert "chi-square over its degrees of freedom" in text.splitlines()[1]
+    assert "chi-square over degrees of freedom" in text.splitlines()[1]
 
 
 def test_units_do_not_matter(motor):

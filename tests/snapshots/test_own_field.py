@@ -74,7 +74,7 @@ def test_speed_and_damping_of_a_conservative_field(ends):
     rollout = law.rollout
     held = np.abs(rollout["residual"]) < rollout["q_band"]
     assert held.mean() > 0.85
-    assert "Energy is conserved" in str(law) and "| over its noise |" in str(law)
+    assert "Energy is conserved" in str(law) and "| rms error / noise |" in str(law)
 
 
 def test_a_damped_field_is_said_to_lose_energy_on_the_first_line():
@@ -124,5 +124,5 @@ def test_a_wrong_table_is_refused(spoilt, more, message):
 
 def test_a_line_with_ends_is_no_ring():
     law = learned(table(field(21, ends="fixed")), length=np.pi)
-    assert str(law).startswith("**No law found: rollouts of what was held out miss")
+    assert str(law).startswith("**No law found: free runs of held-out data miss")
     assert not len(law.terms)

@@ -65,7 +65,7 @@ DRIVEN = 0.3 * np.sin(2.7 * STEP * np.arange(25))[:, None]
 )
 def test_a_motion_that_is_not_conservative_has_no_law_of_this_kind(q):
     first = str(learned(q)).splitlines()[0]
-    assert first.startswith("**No law found: rollouts of what was held out")
+    assert first.startswith("**No law found: free runs of held-out data")
 
 
 @pytest.mark.parametrize(

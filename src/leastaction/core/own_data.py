@@ -276,34 +276,34 @@ def missed(names, units, runs: Prediction, noise, expected, begin: int) -> dict:
     }
 
 
-def judged(misses: Mapping, what: str = "rollouts") -> tuple[list[str], list[str]]:
+def judged(misses: Mapping, what: str = "free runs") -> tuple[list[str], list[str]]:
     """Why what :func:`missed` says of held-out runs denies a law; reservations."""
     refusals, reservations = [], []
     for one in misses["channels"]:
         rest = np.sqrt(max(one["error"] ** 2 - one["noise"] ** 2, 0.0))
-        text = f"{what} of what was held out miss {one['name']}"
+        text = f"{what} of held-out data miss {one['name']}"
         if one["error"] >= LOST:
-            refusals.append(f"{what} of what was held out do not stay finite")
+            refusals.append(f"{what} of held-out data diverge")
         elif HALF_OF_SQUARE * rest > one["size"]:
             share = 100 * _ratio(one["error"], one["size"])
-            refusals.append(f"{text} by {share:.2g} % of its motion")
+            refusals.append(f"{text} by {share:.2g} % of its rms")
         elif one["error"] > HALF_OF_SQUARE * one["expected"]:
             ratio = _ratio(one["error"], one["expected"])
             reservations.append(
-                f"{text} by {ratio:.2g} times what its interval expects (χ² over its "
+                f"{text} by {ratio:.2g} times the expected error (χ² over its "
                 f"degrees of freedom {ratio**2:.3g})"
             )
     return list(dict.fromkeys(refusals)), reservations
 
 
-def predicted(misses: Mapping, what: str = "Rollouts") -> list[str]:
+def predicted(misses: Mapping, what: str = "Free runs") -> list[str]:
     """Errors of held-out runs, or of `what` was predicted, as a table in Markdown."""
     begin = (
-        f", begun by their first {misses['begin']} samples" if misses["begin"] else ""
+        f", initial states from {misses['begin']} samples" if misses["begin"] else ""
     )
     lines = [
-        f"{what} of what was held out{begin}:",
-        "| channel | rms error | of its motion | over its noise | χ²/dof |",
+        f"{what} of held-out data{begin}:",
+        "| channel | rms error | rms error / rms | rms error / noise | χ²/dof |",
         "|---|---|---|---|---|",
     ]
     for one in misses["channels"]:

@@ -156,9 +156,9 @@ class Density(Kind):
             reservations.append(_CONTRADICTED.format(**told))
         if told["scatter"] > LARGEST_SCATTER:
             reservations.append(
-                f"parts of the record differ {told['scatter']:.2g} times as much as "
-                "the law's own noise lets them: samples are too far apart, sensors are "
-                "noisy, or the motion is not stationary; intervals do not hold"
+                f"parts of the record scatter {told['scatter']:.2g} times as much as "
+                "the law predicts: samples are too far apart, sensors are noisy, or "
+                "the motion is not stationary; intervals are too narrow"
             )
         terms = [row for row in _terms(law) if np.isfinite(row[2])]
         half = law.interval_factor
@@ -167,8 +167,8 @@ class Density(Kind):
             refusals=[law.misfit] if law.misfit else [],
             reservations=reservations,
             about="" if lost else str(law.system),
-            scale="L is per inertia: its kinetic terms are given. S² is the squared "
-            "strength of the white noise in the equation of motion.",
+            scale="Kinetic terms are given: L is per unit inertia. S² is the squared "
+            "intensity of the white noise in the equation of motion (Itô).",
             undecided=[lost] * bool(lost)
             + [
                 f"whether {of} has `{term}`: its interval holds zero"
@@ -177,10 +177,10 @@ class Density(Kind):
             ],
             predicted=[_PREDICTED.format(**told)],
             notes=[
-                f"moments of what was learned from: J = {j:.3g} for {degrees:.0f} "
+                f"Hansen's test on the training data: J = {j:.3g}, {degrees:.0f} "
                 f"degrees of freedom, p = {p:.2g}",
-                f"parts of the record differ {told['scatter']:.2g} times as much as "
-                "the law's noise lets them; 1 is expected",
+                "scatter between parts of the record over that expected of the law: "
+                f"{told['scatter']:.2g}",
             ],
             interval_factor=half,
         )
@@ -188,18 +188,18 @@ class Density(Kind):
 
 _OF_J = ("statistic", "degrees", "p_value")
 _ONLY_RATIOS = (
-    "a stationary density determines damping and noise by their ratios alone, as it "
-    "looks like one in detailed balance; give one coefficient that is known"
+    "a stationary density in detailed balance determines only ratios of damping and "
+    "noise; give one known coefficient"
 )
 _CONTRADICTED = (
-    "what was held out contradicts the law (J = {j:.3g} for {j_degrees:.0f} moments, "
-    "p = {j_p_value:.1g}), most of all {worst} ({worst_score:+.2g} s.e.): the record "
-    "may not be stationary"
+    "held-out data contradict the law (J = {j:.3g} for {j_degrees:.0f} moments, "
+    "p = {j_p_value:.1g}), most of all {worst} ({worst_score:+.2g} standard errors): "
+    "the record may not be stationary"
 )
 _PREDICTED = (
-    "The law makes moments E[𝓛φ] of the density that was held out zero: J = {j:.3g} "
-    "for {j_degrees:.0f}, p = {j_p_value:.2g}; the largest is {worst} "
-    "({worst_score:+.2g} s.e.)."
+    "Hansen's test of the stationary Fokker–Planck equation on the held-out data: "
+    "J = {j:.3g}, {j_degrees:.0f} degrees of freedom, p = {j_p_value:.2g}; the largest "
+    "deviation is {worst} (SI units; {worst_score:+.2g} standard errors)."
 )
 
 

@@ -213,8 +213,8 @@ class StructureModel:
         ]
         if known:
             texts = (f"{x:g} ({assumption})" for assumption, x in known.items())
-            lines.append(f"  open directions of J, R, B and H: {', '.join(texts)}")
-        if np.isfinite(self.gain):
+            lines.append(f"  free parameters of J, R, B and H: {', '.join(texts)}")
+        if self.gain >= TWICE:
             lines.append(f"  {self._gain_text()}")
         return "\n".join(lines)
 
@@ -225,17 +225,16 @@ class StructureModel:
         ratio, p = self._first("chi_square_ratio"), self._first("form_p_value")
         if not np.isfinite(p):
             return []
-        fit = f"chi-square over its degrees of freedom {ratio:.3g}"
-        return [f"  {fit}, p of the form {p:.2g}"]
+        fit = f"chi-square over degrees of freedom {ratio:.3g}"
+        return [f"  {fit}, goodness of fit p = {p:.2g}"]
 
     def _gain_text(self) -> str:
         """What structure is worth for the motions."""
         count, equations = self._first("coefficients"), self._first("equations")
-        how = f"{self.gain:.2g} times smaller than" if equations else "as large as"
-        text = f"structure imposes {equations:g} equations on the {count:g} "
-        text += f"coefficients of motion and outputs: errors of motions are {how} "
-        text += "those of exactly these terms without it"
-        return text if self.gain >= TWICE else f"{text}, not twice as accurate"
+        return (
+            f"structure imposes {equations:g} equations on {count:g} coefficients: "
+            f"errors of free runs are {self.gain:.2g} times smaller than without"
+        )
 
     def _entries(self, letter: str, name: str) -> Iterator[str]:
         """Entries that are not zero, with standard errors."""

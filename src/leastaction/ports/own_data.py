@@ -36,9 +36,9 @@ LEAST_SAMPLES = 120
 # What is known, by the assumptions of a gauge dimension.
 OPEN_IF = {
     "unknown": "states and inputs alone",
-    "unknown, outputs": "states, inputs and outputs without the zeros that were found",
+    "unknown, outputs": "states, inputs and outputs, without the zeros of J, R and B,",
     "J known, outputs": "states, inputs, outputs and a known J",
-    "found": "the data, with the zeros that were found,",
+    "found": "the data, with these zeros,",
 }
 # Letters of the parts of a model, and their names in its dataset.
 PARTS = {"J": "structure", "R": "dissipation", "B": "port"}
@@ -218,8 +218,8 @@ class Ports(Kind):
             about=str(found),
             scale="The equation is dx/dt = (J - R) ∇H(x) + B u, y = Bᵀ∇H(x).",
             undecided=[
-                f"{OPEN_IF[name]} leave {known[name]:g} directions of J, R, B and H "
-                "open"
+                f"{OPEN_IF[name]} determine J, R, B and H up to {known[name]:g} free "
+                "parameters"
                 for name in open_directions
             ],
             predicted=predicted(misses),

@@ -89,7 +89,6 @@ class LawOfKind(LawPage):
 
     def _described(self) -> list[str]:
         found = self.findings
-        undecided = found.undecided or ["nothing that was asked"]
         parts = ["## The law"]
         if len(found.terms):
             parts.append(table(rows_of(self.terms, "coefficient")))
@@ -98,8 +97,8 @@ class LawOfKind(LawPage):
         return [
             *parts,
             *filter(None, [found.scale]),
-            "## What the data cannot decide",
-            *(f"- {text}" for text in undecided),
+            *["## What the data cannot decide"] * bool(found.undecided),
+            *(f"- {text}" for text in found.undecided),
         ]
 
     def _predicted(self) -> list[str]:

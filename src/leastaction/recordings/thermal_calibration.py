@@ -54,7 +54,7 @@ PER_BLOCK, FEWEST_BLOCKS = 100, 12
 LEAST_BACKING = 1e-3
 FILTERED, ALIASED, DIODE = "filtered", "aliased", "diode"
 SENSORS = {
-    FILTERED: "behind an anti-alias filter",
+    FILTERED: "anti-alias filter, no aliasing",
     ALIASED: "sampled without a filter: the spectrum is folded",
     DIODE: "a diode with a slow part, behind an anti-alias filter",
     f"{ALIASED} {DIODE}": "a diode with a slow part, sampled without a filter: the "
@@ -229,8 +229,8 @@ class Calibration:
             lines += [f"# {self.title}", ""]
         if form.overdamped:
             lines.append(
-                "The motion is **overdamped**: γ q̇ + κ q = √(2 kT γ) Ẇ. Its inertia is "
-                "not seen."
+                "The motion is **overdamped**: γ q̇ + κ q = √(2 kT γ) Ẇ, inertia is "
+                "negligible."
             )
         else:
             lines.append("The motion is that of m q̈ + γ q̇ + κ q = √(2 kT γ) Ẇ.")
@@ -248,17 +248,17 @@ class Calibration:
             given = "given" if row.high == row.low else f"± {width}{power}"
             lines.append(f"| {row.Index} | {number}{power} | {given} | {row.unit} |")
         lines += ["", f"- sensor: {SENSORS[form.sensor]}"]
-        verdict = "does not refute" if self.backing > LEAST_BACKING else "**refutes**"
+        verdict = "agrees with" if self.backing > LEAST_BACKING else "**contradicts**"
         lines.append(
-            f"- backing {100 * self.backing:.2g} %: the test of the spectrum {verdict} "
-            "this form"
+            f"- statistical backing {100 * self.backing:.2g} %: the power spectrum "
+            f"{verdict} this model"
         )
         if self.fitted.runs > 1:
             name = "corner" if form.overdamped else "f0"
             wander = 100 * self.fitted.wander[form.names.index(name)]
             lines.append(
-                f"- {self.fitted.runs} runs; between them the frequency wanders by "
-                f"{wander:.2g} % beyond its errors, which the intervals hold"
+                f"- {self.fitted.runs} runs; between them the frequency varies by "
+                f"{wander:.2g} % beyond its standard errors; intervals include this"
             )
         if not self.known.get("drag") and not self.known.get("mass"):
             lines.append(
@@ -267,7 +267,7 @@ class Calibration:
             )
         else:
             lines.append(
-                "- intervals do not hold errors of what is given: "
+                "- intervals do not include uncertainties of the given "
                 + ", ".join(
                     f"{n} {v:.6g} {KNOWN_OF_PARTICLE[n]}" for n, v in self.known.items()
                 )

@@ -62,9 +62,9 @@ LAGRANGIAN = mixed_variables(
     replicate:
         rank [1] numerical rank of the rows
         residual_square [-] sum of squares of the residual
-        damping [1] damping over the largest singular value
+        damping [1] Tikhonov parameter over the largest singular value
         log_evidence [1] log evidence
-        row_error [-] error of a row
+        row_error [-] standard error of an Euler-Lagrange row
         one_step_error [-] held-out error of one step, rms
         mass_error [1] mean discrete mass minus 1
         reversal_log_odds [1] \

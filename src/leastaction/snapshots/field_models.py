@@ -191,7 +191,7 @@ class LearnedField:
     def __str__(self) -> str:
         basis = self.density.basis
         if self.distance == 0:
-            stability = "No wave grows faster than a uniform field (von Neumann)"
+            stability = "Stable: no wave grows beyond a uniform field (von Neumann)"
         elif self.stable:
             stability = (
                 f"Stabilised: as fitted |cos(omega dt)| exceeds its bound by "
@@ -202,10 +202,10 @@ class LearnedField:
             stability = "Refused: no stable density is compatible with the data"
         return (
             f"Discrete Lagrangian density of {self.field} on {self.nodes} nodes\n"
-            f"  {basis.size} functions: stencil {basis.stencil}, width {basis.width}, "
-            f"degree {basis.degree}{', even' if basis.even else ''}\n"
+            f"  {basis.size} basis functions: stencil {basis.stencil}, width "
+            f"{basis.width}, degree {basis.degree}{', even' if basis.even else ''}\n"
             f"  dt = {basis.time_step:g} s, dx = {basis.spacing:g} m\n"
-            f"  noise of the snapshots: {self.noise:.3g}; {self.waves} waves above it\n"
+            f"  noise {self.noise:.3g} (SI); {self.waves} wavenumbers above it\n"
             f"  c^2 = {_interval(self.speed, self.speed_std)} m^2/s^2 (95 %)\n"
             f"{self._energy}\n{stability}"
         )
@@ -216,7 +216,7 @@ class LearnedField:
         rate = f"{_interval(self.damping, self.damping_std)} 1/s (95 %)"
         decay, u = self.density.basis.decay, self.field
         if decay == 1:
-            return f"Energy is conserved: a damping would have the rate {rate}"
+            return f"Energy is conserved: gamma = {rate} is compatible with zero"
         how = "lost" if decay < 1 else "gained"
         return f"Energy is {how}: {u}_tt + gamma {u}_t with gamma = {rate}"
 

@@ -266,17 +266,17 @@ class LearnedLagrangian:
         names = (*self.coordinates, *velocity_names(self.coordinates))
         lines = [
             f"{kind} L({', '.join(names)})",
-            f"  {self.basis.size} functions: {self.basis}",
+            f"  {self.basis.size} basis functions: {self.basis}",
             f"  {self.rule} rule, h = {self.time_step:g} s",
             "Diagnostics",
             *(f"  {line}" for line in self.diagnostics),
         ]
         if self.shadow:
             lines.append(
-                "L is made for its integrator: rollout(state, steps) is the motion, "
-                "hamiltonian(states, k) its energy up to h^k"
+                "L includes the error of its integrator: rollout(state, steps) is the "
+                "motion, hamiltonian(states, k) its energy up to h^k"
             )
-        lines.append("L is known up to a factor and to what has no equations of motion")
+        lines.append("L is determined up to a factor and a null Lagrangian")
         lines += [one.described(self.coordinates) for one in self.symmetries]
         return "\n".join(lines)
 

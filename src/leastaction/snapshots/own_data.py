@@ -212,11 +212,10 @@ class Field(Kind):
             refusals=refusals,
             reservations=reservations,
             about=str(found),
-            scale="The density is known up to a factor and to null Lagrangians. V' is "
-            "per mass density: uniform fields obey u_tt + γ u_t = -V'(u).",
+            scale="The density is unique up to a factor and null Lagrangians. V' is "
+            "per mass density: uniform fields obey u_tt + γ u_t = -V'(u), in SI.",
             undecided=[
-                f"waves shorter than number {found.waves} of "
-                f"{found.nodes // 2}, which are below the noise"
+                f"wavenumbers above {found.waves} of {found.nodes // 2} (below noise)"
             ]
             if found.waves < found.nodes // 2
             else [],
@@ -301,30 +300,29 @@ class Positions(Kind):
         noise = float(model["row_error"].values[0])
         pairs = zip(numbers["frequencies"], numbers["frequency_std"], strict=True)
         rows = [
-            (f"frequency {k + 1}", "rest", value, error, "Hz")
+            (f"frequency {k + 1}", "equilibrium", value, error, "Hz")
             for k, (value, error) in enumerate(pairs)
             if not refusals
         ]
-        undecided = ["L is known up to a factor and to what has no equations of motion"]
+        undecided = []
         if not rows and not refusals:
-            undecided.append("natural frequencies: there is no stable rest in the data")
+            undecided.append("natural frequencies: no stable equilibrium in the data")
         if noise > LARGEST_NOISE * numbers["rms"]:
             rows = [(*row[:3], np.nan, row[4]) for row in rows]
             undecided.append(
-                "how certain the frequencies are: at a noise of "
-                f"{100 * noise / numbers['rms']:.1g} % of the motion they are "
-                "biased by more than their scatter shows"
+                "intervals of the frequencies: at a noise of "
+                f"{100 * noise / numbers['rms']:.1g} % of the rms motion their bias "
+                "exceeds their standard errors"
             )
         return Findings(
             terms=rows,
             refusals=refusals,
             reservations=reservations,
             about=str(found),
-            scale="L has no terms to read: `law.learned` is a function, with its "
-            "integrator.",
+            scale="L is nonparametric: `law.learned` evaluates and integrates it.",
             undecided=undecided,
             predicted=predicted(numbers),
-            notes=[f"noise of the positions: {noise:.3g} m or rad"],
+            notes=[f"noise of the positions: {noise:.3g} (SI units)"],
         )
 
 
