@@ -17,12 +17,12 @@ from leastaction.likelihood.augmented_kalman_filter import (
 # Process noise over that of a start without a law; noise and force can each explain a
 # miss, and the likelihood has a maximum near each.
 STARTS = (1.0, 1e-1, 1e-2, 1e-3, 1e-5)
-# Lower bounds of noises, the standard deviation of a number of 24 bits, for a sensor
-# over its range where its step is not known, and of 18 bits, for the mean force of a
-# main period over that of the motion: errors of an integrator are no law. With 14 bits
-# intervals of a clean pendulum are 1.6 times as wide, with 18 as narrow as with 24; of
-# a motion integrated to 1e-6 both leave a damping of 2e-7.
-LEAST_OF_SENSOR, LEAST_OF_FORCE = 2.0**-24 / 12**0.5, 2.0**-18 / 12**0.5
+# Lower bound of noises, the standard deviation of a number of 24 bits: for a sensor
+# over its range where its step is not known, for the mean force of a main period over
+# that of the motion. A bound of 14 bits for the force makes intervals of a clean
+# pendulum 1.6 times as wide; 16 bits for the sensor cost a machine with an encoder of
+# 22 bits its law.
+LEAST_OF_RANGE = 2.0**-24 / 12**0.5
 # Eigenvalues of an information with unit diagonal that count as none: the roundoff of
 # 1e5 rows.
 SINGULAR = 1e-11
