@@ -22,154 +22,40 @@ a row, start-up and compilation included.
 """
 
 import argparse
-import contextlib
-import io
 import logging
 import warnings
-from collections.abc import Callable
 
 import numpy as np
 from cpu import Timing, Way, imported, save, side_by_side
 from scipy.constants import Boltzmann
-from scipy.integrate import solve_ivp
-from scipy.linalg import expm
 from scipy.optimize import minimize
 from scipy.signal import lfilter
+from trade_frames import (
+    DRAWS,
+    FRAMES,
+    NORMAL,
+    modes_by_ours,
+    modes_by_pyoma,
+    rng,
+    sampled,
+    scored_modes,
+)
+from trade_laws import (
+    driven,
+    driven_by_frols,
+    driven_by_jax,
+    driven_by_ours,
+    free_by_ours,
+    free_by_pysindy,
+    free_run,
+    percent,
+)
 
 import leastaction as la
 
-SEED, DRAWS, NORMAL = 20261127, 10, 1.96
-RATE, SECONDS = 200.0, 120.0
-FRAMES = {
-    2: ([1.0, 0.8], [400.0, 300.0], [0.4, 0.2]),
-    4: ([1.0, 1.0, 0.9, 0.8], [900.0, 800.0, 700.0, 600.0], [0.7, 0.6, 0.6, 0.5]),
-}
 TRAP_RATE, CORNER, METRES, KELVIN = 78_125.0, 3000.0, 5e-7, 293.15
 DRAG = 6 * np.pi * 1.002e-3 * 0.5e-6
 FREQUENCY, DAMPING, MASS, PARTICLE_RATE = 3e4, 8e3, 3e-18, 2e5
-DUFFING = {"mass": 1.2, "damping": 0.4, "stiffness": 30.0, "cubic": 60.0}
-STEP, START = 0.01, 20
-
-
-def rng(*key: int) -> np.random.Generator:
-    """Random numbers of a draw."""
-    return np.random.default_rng([SEED, *key])
-
-
-def sampled(A, diffusion, dt: float, count: int, random) -> np.ndarray:
-    """Stationary path (count, state) of ẋ = A x + L Ẇ with L Lᵀ = `diffusion`."""
-    n = len(A)
-    block = expm(
-        np.block([[-A, diffusion], [np.zeros((n, n)), A.T]]) * dt
-    )  # Van Loan 1978
-    transition = block[n:, n:].T
-    values, vectors = np.linalg.eigh(transition @ block[:n, n:])
-    poles, modes = np.linalg.eig(transition)
-    burn = int(-20 / np.log(np.abs(poles).max()))
-    noise = random.standard_normal((count + burn, n)) * np.sqrt(np.maximum(values, 0))
-    inward = np.linalg.solve(modes, vectors @ noise.T)
-    each = [lfilter([1], [1, -p], w) for p, w in zip(poles, inward, strict=True)]
-    return (modes @ np.array(each)).real.T[burn:]
-
-
-def frame(storeys: int) -> tuple[np.ndarray, np.ndarray]:
-    """Matrices of q̈ = −[K C] (q, q̇)/M, and of the state."""
-    masses, *both = FRAMES[storeys]
-    K, C = (np.zeros((storeys, storeys)) for _ in both)
-    for matrix, values in zip((K, C), both, strict=True):
-        for i, value in enumerate(values):
-            matrix[i, i] += value
-            if i:
-                matrix[i - 1, i - 1] += value
-                matrix[i, i - 1] = matrix[i - 1, i] = -value
-    force = -np.hstack([K, C]) / np.array(masses)[:, None]
-    upper = np.hstack([np.zeros((storeys, storeys)), np.eye(storeys)])
-    return force, np.vstack([upper, force])
-
-
-def shaken(storeys: int, draw: int) -> np.ndarray:
-    """Absolute accelerations, (time, storey)."""
-    random, (force, A) = rng(1, storeys, draw), frame(storeys)
-    ground = np.repeat([0.0, 1.0], storeys)
-    count = int(SECONDS * RATE)
-    y = sampled(A, np.outer(ground, ground), 1 / RATE, count, random) @ force.T
-    return y + 0.05 * y.std(axis=0) * random.standard_normal(y.shape)
-
-
-def true_modes(storeys: int) -> tuple[np.ndarray, np.ndarray]:
-    """Frequencies (Hz) and damping ratios."""
-    rates = np.linalg.eigvals(frame(storeys)[1])
-    rates = rates[rates.imag > 0]
-    rates = rates[np.argsort(np.abs(rates))]
-    return np.abs(rates) / (2 * np.pi), -rates.real / np.abs(rates)
-
-
-def modes_by_ours(storeys: int):
-    """Frequencies, their errors, damping ratios and ends of intervals, by draw."""
-    for draw in range(DRAWS):
-        y = shaken(storeys, draw)
-        found = la.modes({f"floor {i}": c for i, c in enumerate(y.T)}, time=1 / RATE)
-        data = found.structural
-        names = ("frequency", "damping_ratio")
-        yield tuple(
-            tuple(data[f"{name}{end}"].values for end in ("", "_low", "_high"))
-            for name in names
-        )
-
-
-def modes_by_pyoma(storeys: int, order):
-    """As those of ours."""
-    from pyoma2.algorithms import SSI
-    from pyoma2.setup import SingleSetup
-
-    for draw in range(DRAWS):
-        setup = SingleSetup(shaken(storeys, draw), fs=RATE)
-        setup.detrend_data()
-        setup.decimate_data(q=5)
-        how = {"method": "cov", "br": 30, "ordmax": 40, "step": 2, "calc_unc": True}
-        setup.add_algorithms(algorithm := SSI(name="ssi", **how))
-        try:
-            with contextlib.redirect_stderr(io.StringIO()):
-                setup.run_by_name("ssi")
-                known = list(true_modes(storeys)[0])
-                setup.mpe("ssi", sel_freq=known, order_in=order)
-        except Exception:  # it raises what it likes where no order is stable
-            yield ((np.zeros(0),) * 3,) * 2
-            continue
-        found = algorithm.result
-        yield tuple(
-            (np.ravel(x), np.ravel(x - NORMAL * s), np.ravel(x + NORMAL * s))
-            for x, s in ((found.Fn, found.Fn_std), (found.Xi, found.Xi_std))
-        )
-
-
-def scored_modes(found, storeys: int) -> str:
-    """Errors, coverage, and modes missed or invented (within 5 % of none)."""
-    truth = true_modes(storeys)
-    errors, inside, missed, invented = [[], []], [[], []], 0, 0
-    for both in found:
-        near = np.abs(both[0][0][:, None] / truth[0] - 1)
-        invented += int((near.min(axis=1, initial=1.0) > 0.05).sum())
-        for k in range(storeys):
-            if not len(near) or near[:, k].min() > 0.05:
-                missed += 1
-                continue
-            place = near[:, k].argmin()
-            for i, (x, low, high) in enumerate(both):
-                errors[i].append((k, x[place] / truth[i][k] - 1))
-                inside[i].append(low[place] < truth[i][k] < high[place])
-    rms = [
-        ", ".join(
-            f"{100 * np.sqrt(np.mean([e**2 for j, e in of if j == k])):.2g}"
-            for k in range(storeys)
-        )
-        for of in errors
-    ]
-    covered = ", ".join(f"{np.sum(x)} of {len(x)}" for x in inside)
-    return (
-        f"f {rms[0]} %; ζ {rms[1]} %; inside {covered}; missed {missed}, invented "
-        f"{invented}"
-    )
 
 
 def bead(draw: int, filtered: bool) -> np.ndarray:
@@ -274,195 +160,6 @@ def scored(found, truth) -> str:
     inside = ((found[:, :, 1] < truth) & (truth < found[:, :, 2])).sum(axis=0)
     errors = ", ".join(f"{x:.2g}" for x in rms)
     return f"errors {errors} %; inside {inside[0]}, {inside[1]} of {len(found)}"
-
-
-def duffing(draw: int, seconds: float) -> tuple[np.ndarray, ...]:
-    """Times, force, position with noise, and without."""
-    random = rng(4, draw)
-    frequencies, phases = random.uniform(0.2, 2.0, 6), random.uniform(0, 2 * np.pi, 6)
-    time = np.arange(0, seconds, STEP)
-
-    def force(t):
-        return 1.2 * np.sin(2 * np.pi * np.multiply.outer(t, frequencies) + phases).sum(
-            -1
-        )
-
-    p = DUFFING
-
-    def rate(t, s):
-        pull = p["damping"] * s[1] + p["stiffness"] * s[0] + p["cubic"] * s[0] ** 3
-        return [s[1], (force(t) - pull) / p["mass"]]
-
-    how = {"t_eval": time, "rtol": 1e-9, "atol": 1e-11, "max_step": 0.05}
-    x = solve_ivp(rate, (0, seconds), [0.0, 0.0], **how).y[0]
-    return time, force(time), x + 1e-3 * random.standard_normal(len(x)), x
-
-
-def driven(learned: Callable, *settings) -> list[float]:
-    """Rms error of the free run, over that of the motion, by draw."""
-    result = []
-    for draw in range(3):
-        time, force, x, _ = duffing(2 * draw, 60.0)
-        late, push, noisy, truth = duffing(2 * draw + 1, 30.0)
-        run = learned(time, force, x, late, push, noisy, *settings)
-        miss = (run - truth)[START:]
-        result.append(float(np.sqrt(np.mean(miss**2)) / truth.std()))
-    return result
-
-
-def driven_by_ours(time, force, x, late, push, noisy):
-    """By the law, from rest."""
-    law = la.learn(
-        {"x": [x], "f": [force]}, time=[time], inputs={"x": "f [N]"}, progress=False
-    )
-
-    def push_at(t: float) -> list[float]:
-        return [np.interp(t, late, push)]
-
-    path = law.predict([0.0], [0.0], time=late, force=push_at)
-    return path.q.values[:, 0]
-
-
-def driven_by_frols(time, force, x, late, push, noisy):
-    """Polynomial NARX of degree 3 and lag 3, 12 terms."""
-    from sysidentpy.basis_function import Polynomial
-    from sysidentpy.model_structure_selection import FROLS
-
-    model = FROLS(
-        order_selection=False,
-        n_terms=12,
-        ylag=3,
-        xlag=3,
-        basis_function=Polynomial(degree=3),
-    )
-    model.fit(X=force[:, None], y=x[:, None])
-    return np.ravel(model.predict(X=push[:, None], y=noisy[:3, None]))[: len(noisy)]
-
-
-def driven_by_jax(time, force, x, late, push, noisy):
-    """Three states and a net of 8 neurons; its smoother finds the first state."""
-    import jax
-    from jax import numpy as jnp
-    from jax_sysid.models import Model
-
-    jax.config.update("jax_enable_x64", True)
-    states, neurons = 3, 8
-
-    def next_state(z, u, p):
-        A, B, inner, bias, outer = p[:5]
-        hidden = jnp.tanh(inner @ jnp.concatenate([z, u]) + bias)
-        return A @ z + B @ u + outer @ hidden
-
-    def output(z, u, p):
-        return p[5] @ z
-
-    random = rng(5)
-    shapes = [
-        (states, 1),
-        (neurons, states + 1),
-        (neurons,),
-        (states, neurons),
-        (1, states),
-    ]
-    first = [0.3 * random.standard_normal(shape) for shape in shapes]
-    model = Model(states, 1, 1, state_fcn=next_state, output_fcn=output)
-    model.init(params=[0.9 * np.eye(states), *first])
-    model.loss(rho_x0=1e-4, rho_th=1e-8)
-    model.optimization(adam_epochs=200, lbfgs_epochs=800)
-    scale, push_scale = x.std(), force.std()
-    with contextlib.redirect_stdout(io.StringIO()):
-        model.fit(x[:, None] / scale, force[:, None] / push_scale)
-        start = model.learn_x0(push[:200, None] / push_scale, noisy[:200, None] / scale)
-        run, _ = model.predict(start, push[:, None] / push_scale)
-    return scale * np.ravel(run)
-
-
-def pendulum(draw: int, seconds: float = 10.0) -> tuple[np.ndarray, np.ndarray]:
-    """Times, and angles with their rates (time, 4), of two unit masses and lengths."""
-    time = np.arange(0, seconds, STEP)
-    how = {"t_eval": time, "rtol": 1e-10, "atol": 1e-12}
-    start = [*rng(6, draw).uniform(-1.2, 1.2, 2), 0.0, 0.0]
-    return time, solve_ivp(_swing, (0, seconds), start, **how).y.T
-
-
-def _swing(_, s) -> list[float]:
-    (a, b, u, v), g = s, 9.81
-    cos, sin = np.cos(a - b), np.sin(a - b)
-    forces = [-sin * v**2 - 2 * g * np.sin(a), sin * u**2 - g * np.sin(b)]
-    return [u, v, *np.linalg.solve([[2, cos], [cos, 1]], forces)]
-
-
-def swings() -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Times and angles of four swings."""
-    runs = [pendulum(draw) for draw in range(4)]
-    noise = [
-        1e-3 * rng(7, k).standard_normal((len(t), 2)) for k, (t, _) in enumerate(runs)
-    ]
-    return [t for t, _ in runs], [
-        s[:, :2] + e for (_, s), e in zip(runs, noise, strict=True)
-    ]
-
-
-def free_run(path) -> str:
-    """Rms error of the angles of the first 2 s of a fifth swing."""
-    time, truth = pendulum(4, 2.0)
-    with np.errstate(all="ignore"):
-        run = path(time, truth[0])
-    miss = np.sqrt(np.mean((run - truth[:, :2]) ** 2)) if run is not None else np.inf
-    return f"free run {1e3 * miss:.3g} mrad of {1e3 * truth[:, :2].std():.0f}"
-
-
-def free_by_ours():
-    """The law of four swings."""
-    times, angles = swings()
-    data = {"a": [q[:, 0] for q in angles], "b": [q[:, 1] for q in angles]}
-    units = {"a": "rad", "b": "rad"}
-    law = la.learn(data, time=times, coordinates=units, progress=False)
-    return lambda t, s: law.predict(s[:2], s[2:], time=t).q.values
-
-
-def free_by_pysindy():
-    """Smoothed angles; accelerations over products of the true shapes of terms."""
-    import pysindy as ps
-    from scipy.signal import savgol_filter
-
-    times, angles = swings()
-    q, v, w = (
-        np.concatenate(
-            [
-                savgol_filter(x, 41, 4, deriv=d, delta=STEP, axis=0)[20:-20]
-                for x in angles
-            ]
-        )
-        for d in (0, 1, 2)
-    )
-
-    def columns(q, v):
-        (a, b), (u, v) = q.T, v.T
-        d = a - b
-        bottom = 2 - np.cos(d) ** 2
-        tops = [np.sin(a), np.sin(b), np.sin(d), np.cos(d)]
-        tops += [u**2 * np.sin(d), v**2 * np.sin(d)]
-        tops += [u**2 * np.sin(2 * d), v**2 * np.sin(2 * d)]
-        tops += [np.sin(a - 2 * b), np.sin(2 * a - b)]
-        return np.stack([*tops, *(x / bottom for x in tops)], axis=1)
-
-    optimizer = ps.STLSQ(threshold=0.2, alpha=1e-6)
-    fitted = optimizer.fit(columns(q, v), w).coef_
-
-    def path(time, start):
-        def rate(_, s):
-            return [*s[2:], *(columns(s[None, :2], s[None, 2:]) @ fitted.T)[0]]
-
-        run = solve_ivp(rate, time[[0, -1]], start, t_eval=time, rtol=1e-8)
-        return run.y[:2].T if run.success else None
-
-    return path
-
-
-def percent(values: list[float]) -> str:
-    """Free runs of all draws."""
-    return "free runs " + ", ".join(f"{100 * x:.2g}" for x in values) + " %"
 
 
 def comparisons() -> dict[str, dict[str, tuple]]:

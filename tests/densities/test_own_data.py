@@ -121,7 +121,7 @@ def test_a_clock_in_another_unit_is_refused():
 
 
 def test_what_a_kind_does_not_read_is_refused():
-    with pytest.raises(la.RecordingError, match="import.states: a recording of kind"):
+    with pytest.raises(la.RecordingError, match="states: a recording of kind"):
         learned(table(paths(3, RUNS, 4000)), states={"p": "m"})
-    with pytest.raises(la.RecordingError, match="import.velocities: expected one"):
+    with pytest.raises(la.RecordingError, match="velocities: expected one"):
         learned(table(paths(3, RUNS, 4000)), velocities={})

@@ -460,7 +460,7 @@ MISTAKES = {
     "held out": ({"held_out": [9]}, "names the trajectory 9; expected some of 0"),
     "excitation": ({"excitation": "randm"}, "'randm' is not one of 'none' or 'random'"),
     "kind": ({"kind": "motions"}, "unknown kind 'motions'; did you mean 'motion'"),
-    "no kind": ({"kind": ["motion"]}, "unknown kind .*Known: motion, density"),
+    "no kind": ({"kind": ["motion"]}, "unknown kind .*Known: motion, .*density"),
     "no names": ({"coordinates": np.eye(3)}, "coordinates are ndarray; expected names"),
     "long text": ({"inputs": "x" * 10**5}, "^.{,2500}$"),
     "recipe": ({"recipe": {"identfy": {}}}, "did you mean 'identify'"),

@@ -62,9 +62,9 @@ MOTIONS = {
 @pytest.mark.parametrize(
     "name, tolerance, digits",
     [
-        *(("pendulum", 1e-6, 15), ("pendulum", 1e-10, 15), ("pendulum", 1e-8, 4)),
+        *(("pendulum", 1e-9, 15), ("pendulum", 1e-10, 15), ("pendulum", 1e-8, 4)),
         *(("Duffing", 1e-6, 15), ("Duffing", 1e-10, 6), ("Duffing", 1e-8, 3)),
-        *(("double pendulum", 1e-8, 15), ("cart", 1e-6, 15)),
+        *(("double pendulum", 1e-8, 15), ("cart", 1e-8, 15)),
     ],
 )
 def test_a_simulated_motion_has_its_terms_and_no_others(name, tolerance, digits):
@@ -81,11 +81,13 @@ def test_a_simulated_motion_has_its_terms_and_no_others(name, tolerance, digits)
     for term, value, low, high in zip(
         found, rows.value, rows.low, rows.high, strict=True
     ):
-        # Viscous damping stays in every law, with an interval that may hold zero.
+        # Viscous damping stays in every law, with an interval that may hold zero; an
+        # integrator loses energy, too, less than its tolerance.
         if term in truth:
             assert abs(value / truth[term] - 1) < max(1e-5, 10.0 ** (1 - digits))
         else:
-            assert term.startswith("D: ") and low < 0 < high
+            assert term.startswith("D: ")
+            assert low < 0 < high or abs(value) < tolerance
     assert set(truth) <= set(found)
     percent = law.physical.percent
     assert (percent.isna() | (percent < 51)).all()

@@ -260,7 +260,7 @@ def assurance(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """
     cross = np.abs(one.conj() @ other.T) ** 2
     sizes = np.outer(*((np.abs(x) ** 2).sum(axis=1) for x in (one, other)))
-    return np.divide(cross, sizes, out=np.zeros_like(cross), where=sizes > 0)
+    return np.divide(cross, sizes, out=np.zeros(cross.shape), where=sizes > 0)
 
 
 def _spectrum(series: Series, rate: float) -> tuple[np.ndarray, np.ndarray]:

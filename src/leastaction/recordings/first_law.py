@@ -12,7 +12,7 @@ from leastaction.likelihood.iterated_smoother import (
     fit,
     smooth_motion,
 )
-from leastaction.likelihood.noise_levels import LEAST_OF_FORCE, LEAST_OF_SENSOR
+from leastaction.likelihood.noise_levels import LEAST_OF_RANGE
 from leastaction.likelihood.term_selection import SHARE_OF_MISSED_POWER, parts
 from leastaction.recordings.candidates import oscillators
 from leastaction.recordings.error import RecordingError
@@ -62,7 +62,7 @@ def first_law(problem: Problem, equations: xr.Dataset) -> Fit:
     for c, last in starts(problem, equations, compiled, columns, force):
         missed = np.sqrt(((columns @ c - force) ** 2).mean(axis=0))
         force_of_motion = np.sqrt(((inertia @ c) ** 2).mean(axis=0))
-        bound = np.sqrt(problem.period) * LEAST_OF_FORCE * force_of_motion
+        bound = np.sqrt(problem.period) * LEAST_OF_RANGE * force_of_motion
         bound = np.maximum(bound, 1e-300)
         levels = begin_levels(missed, noise, bound, least, problem.motion.dt)
         support = tuple(map(int, np.flatnonzero(c)))
@@ -141,5 +141,5 @@ def least_noise(y: np.ndarray) -> np.ndarray:
         levels = np.unique(values[np.isfinite(values)])
         size = max(float(np.ptp(levels)), 1e-300)
         step = np.diff(levels).min() if 1 < len(levels) < len(values) / 2 else 0.0
-        found.append(max(step / 10, LEAST_OF_SENSOR * size))
+        found.append(max(step / 10, LEAST_OF_RANGE * size))
     return np.array(found)
