@@ -8,6 +8,7 @@ from scipy.linalg import solve_discrete_are
 from scipy.signal import fftconvolve
 from scipy.stats import chi2
 
+from leastaction.core.estimate import SURE_SCORE
 from leastaction.ensembles.innovations_likelihood import (
     Fit,
     Likelihood,
@@ -21,9 +22,6 @@ LAGS = 200
 # Lags that innovations are predicted from, and parts of a record, every second of which
 # tells how well.
 PAST, PARTS = 20, 8
-# Standard deviations of the kurtosis of a matched filter that no Gaussian force has:
-# 0 of 40 records of one had (README).
-SURE_SCORE = 4.0
 # Events that are named, and that carry no kurtosis of a force with a variance.
 LARGEST = 5
 # Of a shape, where it ends at the latest, and part of its largest value that is left.

@@ -8,7 +8,6 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 import sympy as sp
 import xarray as xr
 
@@ -153,9 +152,7 @@ def sparse_relation(
         problem = (left, active.tobytes())
         if problem not in solved:
             sides = scaled[:, active], -scaled[:, left]
-            cut = np.finfo(float).eps * len(scaled)
-            # QR with pivots: of small problems a third of the time of an SVD.
-            solved[problem] = scipy.linalg.lstsq(*sides, cut, lapack_driver="gelsy")[0]
+            solved[problem] = np.linalg.lstsq(*sides, rcond=None)[0]
         found = solved[problem]
         large = np.abs(found) >= threshold
         if large.all():

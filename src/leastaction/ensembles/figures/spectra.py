@@ -9,9 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter
 
-from leastaction.core.estimate import NORMAL_QUANTILE
+from leastaction.core.estimate import NORMAL_QUANTILE, SURE_SCORE
 from leastaction.core.model import interval
-from leastaction.ensembles.innovation_tests import SURE_SCORE
 from leastaction.ensembles.modes import (
     Linear,
     Motion,
