@@ -98,9 +98,7 @@ def test_noise_is_seen_and_the_stencil_follows(panel):
     assert model["noise"].values[1] == pytest.approx(4e-3, rel=0.15)
     assert model["misfit"].values[0] == np.inf
     assert model["misfit"].values[1] < 1
-    assert "noise 0.00" in str(
-        model_of(panel.models["recommended"], noise_level=4e-3)
-    )
+    assert "noise 0.00" in str(model_of(panel.models["recommended"], noise_level=4e-3))
 
 
 def test_rows_and_figures_say_what_was_found(panel):
