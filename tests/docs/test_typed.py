@@ -8,7 +8,7 @@ import shutil
 from contextlib import chdir, redirect_stdout
 from decimal import Decimal
 from functools import cache
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 
 import pytest
 from project import ROOT
@@ -55,12 +55,14 @@ def laboratory(tmp_path_factory):
 
     @cache
     def run(line):
-        with chdir(folder), redirect_stdout(StringIO()) as printed:
+        printed = TextIOWrapper(BytesIO(), encoding="utf-8")
+        with chdir(folder), redirect_stdout(printed):
             if line.startswith("leastaction "):
                 assert main(shlex.split(line)[1:]) == 0
             else:
                 exec(line, {})  # the page itself
-        return printed.getvalue()
+        printed.flush()
+        return printed.buffer.getvalue().decode()
 
     return folder, run
 
