@@ -252,8 +252,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from leastaction.recordings.error import RecordingError
     from leastaction.recordings.interfaces import SHELL, in_words
+    from leastaction.recordings.refusals import RecordingError
 
     try:
         options.run(options)
@@ -266,7 +266,7 @@ def _run(options: argparse.Namespace) -> int:
 def _demo(options) -> None:
     from leastaction.core.files import save_text
     from leastaction.recordings.demo import demo_of
-    from leastaction.recordings.error import RecordingError
+    from leastaction.recordings.refusals import RecordingError
 
     path, table, about, more = demo_of(options.words)
     if Path(path).exists():
@@ -290,10 +290,10 @@ def _learn(options) -> None:
         library_of_options,
     )
     from leastaction.recordings.configuration import MOTION, OF_KINDS
-    from leastaction.recordings.error import RecordingError
     from leastaction.recordings.import_recording import plain_text
     from leastaction.recordings.interfaces import OPTIONS
     from leastaction.recordings.learn import check_table, learn
+    from leastaction.recordings.refusals import RecordingError
 
     logging.getLogger("matplotlib").setLevel(logging.WARNING)
     columns = {
@@ -413,7 +413,7 @@ def _export(options) -> None:
     from leastaction.core.files import save_text
     from leastaction.core.model import load
     from leastaction.core.system import System
-    from leastaction.recordings.error import RecordingError
+    from leastaction.recordings.refusals import RecordingError
     from leastaction.recordings.source_code import language_of, left_out, source_code
 
     try:
@@ -445,7 +445,7 @@ def _refuse_other_law(folder: Path, source: str) -> None:
     """Refuse a folder with the law of another table, and what is no folder."""
     from leastaction.core.contracts import ContractError
     from leastaction.core.files import load_parts
-    from leastaction.recordings.error import RecordingError
+    from leastaction.recordings.refusals import RecordingError
 
     if folder.is_file():
         raise RecordingError(f"--out {folder} is a file; name a folder")
@@ -465,7 +465,7 @@ def _refuse_other_law(folder: Path, source: str) -> None:
 
 
 def _time(options) -> dict:
-    from leastaction.recordings.error import RecordingError
+    from leastaction.recordings.refusals import RecordingError
 
     if options.time is None and options.rate is None:
         raise RecordingError(
