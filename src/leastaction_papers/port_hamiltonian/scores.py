@@ -15,10 +15,10 @@ from leastaction_papers.scorecard import verdict
 from leastaction_papers.scorecard.case import (
     ADDED,
     Case,
-    Found,
     Key,
     Printed,
     Row,
+    Score,
     count,
     own_rows,
     printed_rows,
@@ -158,21 +158,21 @@ def _rows_of_structure(case: Case) -> Iterator[dict]:
     yield from rows_of(case, OF_ALL, limits=targets)
 
 
-def _entries(at: AtLevel) -> Iterator[Found]:
+def _entries(at: AtLevel) -> Iterator[Score]:
     """Errors of the replicates that are not refused."""
     values = at.rollout["matrix_error"].sel(matrix=["J", "R", "H"]).values.max(axis=1)
     finite = values[np.isfinite(values)]
     note = f"{values.size - finite.size} refused" if finite.size < values.size else ""
     if finite.size:
-        yield Found(finite, note=note)
+        yield Score(finite, note=note)
 
 
-def _coverage(at: AtLevel) -> Iterator[Found]:
+def _coverage(at: AtLevel) -> Iterator[Score]:
     covered, intervals = (at.rollout[name].values for name in ("covered", "intervals"))
     known = np.isfinite(covered) & (intervals > 0)
     if known.any():
         hits, all_of_them = int(covered[known].sum()), int(intervals[known].sum())
-        yield Found(
+        yield Score(
             covered[known] / intervals[known],
             note=f"{hits} of {all_of_them} intervals",
             summary=lambda _: (hits / all_of_them, np.nan, np.nan),
@@ -189,7 +189,7 @@ def gains(ours: xr.Dataset, blind: xr.Dataset) -> Mapping[str, np.ndarray]:
     return ratios | {"balance of the true energy": energy}
 
 
-def _gains(at: AtLevel) -> Iterator[Found]:
+def _gains(at: AtLevel) -> Iterator[Score]:
     estimated = at.rollout["refused"].values == 0
     if at.blind is None or not estimated.any():
         return
@@ -198,7 +198,7 @@ def _gains(at: AtLevel) -> Iterator[Found]:
         median, expected = np.median(values[estimated]), np.median(expected_gains)
         note = f"error without over error with it {median:.3g}; law.md: {expected:.2g}"
         hits = (values[estimated] >= TWICE) | (expected_gains < TWICE)
-        yield Found(hits, name, note=note)
+        yield Score(hits, name, note=note)
 
 
 def _created(at: AtLevel) -> np.ndarray | None:
@@ -207,7 +207,7 @@ def _created(at: AtLevel) -> np.ndarray | None:
     return shares[estimated] if estimated.any() and np.isfinite(shares).any() else None
 
 
-def _gauge(case: Case) -> Iterator[Found]:
+def _gauge(case: Case) -> Iterator[Score]:
     right = case.rollout.isel(noise_mode=0)["right"].values.astype(bool)
     if not right.any():
         return
@@ -216,7 +216,7 @@ def _gauge(case: Case) -> Iterator[Found]:
     for limit, (assumption, about) in GAUGES.items():
         dimension = targets.get(limit)
         target = None if dimension is None else {"between": [dimension, dimension]}
-        yield Found(
+        yield Score(
             gauge.sel(assumption=assumption).values[right], about, target=target
         )
 
