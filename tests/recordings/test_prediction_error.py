@@ -9,8 +9,8 @@ from scipy.signal import lfilter
 
 import leastaction
 from leastaction.core.model import simulate
-from leastaction.recordings.error import RecordingError
-from leastaction.recordings.stand_in import recorded_table
+from leastaction.recordings.demo import recorded_table
+from leastaction.recordings.refusals import RecordingError
 
 
 def recording(folder, changes=None):

@@ -15,9 +15,9 @@ from leastaction.likelihood.iterated_smoother import (
 from leastaction.likelihood.noise_levels import LEAST_OF_RANGE
 from leastaction.likelihood.term_selection import SHARE_OF_MISSED_POWER, parts
 from leastaction.recordings.candidates import oscillators
-from leastaction.recordings.error import RecordingError
 from leastaction.recordings.inputs import OPPOSED
 from leastaction.recordings.recorded_problem import Problem
+from leastaction.recordings.refusals import RecordingError
 from leastaction.trajectories.library_equations import library_equations
 from leastaction.trajectories.null_vector import search as null_vector_path
 from leastaction.trajectories.splicing import Ratio

@@ -101,9 +101,9 @@ def rolled_out(example: Mapping, readings: bool = False) -> list[str]:
     With `readings` also of settings that a paper leaves open, where they are named.
     """
     usual = shown(example["estimators"])
-    wanted = example["validate"].get("estimators", usual)
+    requested = example["validate"].get("estimators", usual)
     names = example["estimators"] if readings else usual
-    return [name for name in names if name in wanted]
+    return [name for name in names if name in requested]
 
 
 def scored(example: Mapping) -> dict:
