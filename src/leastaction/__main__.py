@@ -303,14 +303,14 @@ def _modes(options) -> None:
         )
         for setup in setups
     )
-    found = first.merge(*others) if others else first
+    merged = first.merge(*others) if others else first
     options.out.mkdir(parents=True, exist_ok=True)
-    save_text(found.to_markdown(), options.out / "modes.md")
-    found.to_csv(options.out / "modes.csv")
-    for name in found.figures:
-        save_figure(found.plot(name), options.out / f"{name}.png")
-    print(found)
-    made = ["modes.md", "modes.csv", *(f"{name}.png" for name in found.figures)]
+    save_text(merged.to_markdown(), options.out / "modes.md")
+    merged.to_csv(options.out / "modes.csv")
+    for name in merged.figures:
+        save_figure(merged.plot(name), options.out / f"{name}.png")
+    print(merged)
+    made = ["modes.md", "modes.csv", *(f"{name}.png" for name in merged.figures)]
     print(f"Written to {options.out}/: {', '.join(made)}", file=sys.stderr)
 
 
@@ -320,7 +320,7 @@ def _calibrate(options) -> None:
     from leastaction.recordings.configuration import KNOWN_OF_PARTICLE
     from leastaction.recordings.thermal_calibration import calibrate
 
-    found = calibrate(
+    calibration = calibrate(
         options.table,
         time=_time(options),
         sensor=columns_of_options("sensor", [options.sensor] * bool(options.sensor)),
@@ -331,8 +331,8 @@ def _calibrate(options) -> None:
         **_reading(options),
         **({} if options.gap is None else {"gap": options.gap}),
     )
-    save_text(found.to_markdown(), options.out)
-    print(found)
+    save_text(calibration.to_markdown(), options.out)
+    print(calibration)
 
 
 def _export(options) -> None:

@@ -20,13 +20,13 @@ _bar: ContextVar = ContextVar("bar", default=None)
 @contextmanager
 def warnings_told() -> Iterator[list[str]]:
     """List that gets the warnings which this package logs meanwhile."""
-    told: list[str] = []
+    messages: list[str] = []
     handler = logging.Handler(logging.WARNING)
-    handler.emit = lambda record: told.append(record.getMessage())
+    handler.emit = lambda record: messages.append(record.getMessage())
     logger = logging.getLogger(__name__.partition(".")[0])
     logger.addHandler(handler)
     try:
-        yield told
+        yield messages
     finally:
         logger.removeHandler(handler)
 
