@@ -39,7 +39,7 @@ from leastaction.core.settings import (
     or_word,
 )
 from leastaction.core.yaml_files import check_label
-from leastaction.recordings.error import RecordingError
+from leastaction.recordings.refusals import RecordingError
 
 if TYPE_CHECKING:
     from leastaction.core.own_data import Kind

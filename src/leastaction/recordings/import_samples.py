@@ -20,7 +20,6 @@ from leastaction.recordings.columns import (
     remarks_of_units,
 )
 from leastaction.recordings.configuration import MOTION
-from leastaction.recordings.error import RecordingError
 from leastaction.recordings.import_recording import (
     HELD_OUT_SHARE_OF_LONGEST,
     NO_TAGS,
@@ -30,7 +29,7 @@ from leastaction.recordings.import_recording import (
     plain_text,
     read_out,
 )
-from leastaction.recordings.refusals import reject
+from leastaction.recordings.refusals import RecordingError, reject
 from leastaction.recordings.splitting import (
     LEAST_ROWS,
     fill_inputs,

@@ -21,8 +21,8 @@ from leastaction.recordings.configuration import (
     predict_settings,
     recording_from_config,
 )
-from leastaction.recordings.error import RecordingError
 from leastaction.recordings.interfaces import speaks_python
+from leastaction.recordings.refusals import RecordingError
 
 if TYPE_CHECKING:
     import xarray as xr
