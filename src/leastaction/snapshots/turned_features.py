@@ -39,8 +39,8 @@ from leastaction.snapshots.bases import (
 # Of what is one: below this it is round-off.
 ROUND_OFF = 1e-9
 
-# Derivatives by the component m that is zero follow from X L = Σ g_k L_k = 0, g = (-y_1,
-# y_0, 1 of a screw motion; -y_(n+1), y_n), those elsewhere from the turned state.
+# Derivatives by the component m that is zero follow from X L = Σ g_k L_k = 0, g =
+# (-y_1, y_0, 1 of a screw; -y_(n+1), y_n), those elsewhere from the turned state.
 JET_OF_TURNED = """
 @njit(cache=True, nogil=True)
 def turn_back(c, s, frame, x):
