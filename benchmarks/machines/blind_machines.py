@@ -26,7 +26,7 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 import leastaction as la
-from leastaction.recordings.error import RecordingError
+from leastaction.recordings.refusals import RecordingError
 
 # Velocity within which dry friction turns, of the motion as it is simulated.
 SHARP = 1e-3

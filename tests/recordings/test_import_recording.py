@@ -17,7 +17,7 @@ from leastaction.recordings.bandwidth_spline import (
 )
 from leastaction.recordings.columns import Column
 from leastaction.recordings.contracts import held_out, pieces, training
-from leastaction.recordings.error import RecordingError
+from leastaction.recordings.refusals import RecordingError
 from leastaction.recordings.spikes import REACH, refuse_jumps, replace_spikes
 from leastaction.recordings.splitting import Trajectory
 

@@ -123,12 +123,12 @@ def impulses(
     kicks = law and model.kicks(fit.structure, parameters)
     shapes = law and _shapes(law, kicks, parameters.noise, model.dt)
     shortest = min(map(len, series))
-    found = [
+    filters = [
         _of_filter(shape, np.abs(root).max(), series, model.dt)
         for shape, root in zip(shapes or (), parameters.root.T, strict=False)
         if np.sum(shape**2) > 0 and len(shape) < shortest
     ]
-    return max(found, key=lambda one: one.score, default=None)
+    return max(filters, key=lambda one: one.score, default=None)
 
 
 def _of_filter(shape: np.ndarray, root: float, series, dt: float) -> Impulses:

@@ -225,7 +225,8 @@ def biasing(quadratic: Quadratic, law: Solution) -> list[int]:
 
     It changes one by more than its standard error, and its own interval holds no zero
     (focused information criterion; Claeskens and Hjort, J. Am. Stat. Assoc. 98 (2003)
-    900, asks for √2). Every machine has friction, and a short record may not miss it.
+    900, asks for √2). Every machine has friction, and a short record may not miss it;
+    one that alone connects coordinates frees a scale, and is structure.
     """
     friction = quadratic.candidates.friction
     focus = [i for i, k in enumerate(law.free) if k not in friction]
@@ -234,6 +235,8 @@ def biasing(quadratic: Quadratic, law: Solution) -> list[int]:
     gain, found = quadratic.gains(law), []
     for k in set(friction) - set(law.support):
         more = quadratic.solve({*law.support, k})
+        if len(more.free) > len(law.free) + 1:
+            continue
         moved = np.abs(more.x - law.x)[place] > std
         if gain[k] > NORMAL_QUANTILE**2 and more.x[k] > 0 and moved.any():
             found.append(k)

@@ -15,16 +15,16 @@ from leastaction.likelihood.iterated_smoother import (
 from leastaction.likelihood.noise_levels import LEAST_OF_RANGE
 from leastaction.likelihood.term_selection import SHARE_OF_MISSED_POWER, parts
 from leastaction.recordings.candidates import oscillators
-from leastaction.recordings.error import RecordingError
 from leastaction.recordings.inputs import OPPOSED
 from leastaction.recordings.recorded_problem import Problem
+from leastaction.recordings.refusals import RecordingError
 from leastaction.trajectories.library_equations import library_equations
 from leastaction.trajectories.null_vector import search as null_vector_path
 from leastaction.trajectories.splicing import Ratio
 
 # Part of a trajectory at each end that a start does not see: no smoother knows it well.
 UNSEEN_BY_START = 0.02
-# Starts of growing size that are no better than the best before, until no more is made.
+# Starts of growing size that are no better than the best before, until none is fitted.
 MOST_WORSE_STARTS = 4
 # Rounds of the fit of a start, which is only ranked.
 ROUNDS_OF_START = 6
@@ -59,7 +59,9 @@ def first_law(problem: Problem, equations: xr.Dataset) -> Fit:
     if problem.inputs is not None:
         force = problem.inputs.at(np.flatnonzero(inner))
     best, value, worse, opposed = None, np.inf, 0, False
-    for c, last in starts(problem, equations, compiled, columns, force):
+    for c, certain in starts(problem, equations, compiled, columns, force):
+        if worse >= MOST_WORSE_STARTS and not certain:
+            continue
         missed = np.sqrt(((columns @ c - force) ** 2).mean(axis=0))
         force_of_motion = np.sqrt(((inertia @ c) ** 2).mean(axis=0))
         bound = np.sqrt(problem.period) * LEAST_OF_RANGE * force_of_motion
@@ -72,15 +74,13 @@ def first_law(problem: Problem, equations: xr.Dataset) -> Fit:
         if trial is None:
             opposed |= problem.driven and problem.motion.is_definite(path, -c)
             continue
-        if last:
+        if problem.driven and certain:
             return trial
         now = missed_value(trial, problem.candidates.price[list(support)].sum())
         report("start of %d terms: %.4g", len(support), now)
         worse += 1
         if now < value:
             best, value, worse = trial, now, 0
-        if worse >= MOST_WORSE_STARTS:
-            break
     if best is None:
         raise RecordingError(OPPOSED if opposed else NOTHING_FOLLOWS)
     return best
@@ -102,7 +102,12 @@ def missed_value(found: Fit, price: float) -> float:
 def starts(
     problem, equations, compiled, columns, force
 ) -> Iterator[tuple[np.ndarray, bool]]:
-    """Coefficients to begin with, and whether a fit of them ends the search."""
+    """Coefficients to begin with, and whether they are fitted whatever was before.
+
+    So are those of a driven motion, which end the search, and oscillators that nothing
+    connects: these have a null vector each, and any sum of them follows the motion, of
+    which the ranking of one vector of every size knows nothing.
+    """
     rows = columns.reshape(-1, columns.shape[2])
     if problem.driven:
         size = np.maximum(np.sqrt((rows**2).sum(axis=0)), 1e-300)
@@ -110,11 +115,12 @@ def starts(
     how = {"largest": min(LARGEST_START, len(problem.columns)), "ranked": LARGEST_START}
     found, ratio, _ = null_vector_path(equations, compiled, problem.columns, how)
     supports = [found.supports[size] for size in sorted(found.supports)]
-    supports.append((*oscillators(problem.terms, problem.columns), *ratio.mandatory))
+    apart = (*oscillators(problem.terms, problem.columns), *ratio.mandatory)
+    supports.append(apart)
     for support in dict.fromkeys(map(tuple, supports)):
         c = least_ratio(problem, ratio, support)
         if np.isfinite(c).all() and c.any():
-            yield c, False
+            yield c, support == apart and not problem.driven
 
 
 def least_ratio(problem: Problem, ratio: Ratio, support) -> np.ndarray:

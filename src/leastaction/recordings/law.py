@@ -19,7 +19,6 @@ from leastaction.figures.readable import listed, percent_text
 from leastaction.recordings.columns import CONTRADICTION
 from leastaction.recordings.conserved import conserved
 from leastaction.recordings.contracts import shown_units
-from leastaction.recordings.error import RecordingError
 from leastaction.recordings.excitation import UNRECORDED
 from leastaction.recordings.inputs import OPPOSED
 from leastaction.recordings.interfaces import speaks_python
@@ -29,6 +28,7 @@ from leastaction.recordings.modal_analysis import (
     modes_table,
 )
 from leastaction.recordings.physical_parameters import physical_parameters
+from leastaction.recordings.refusals import RecordingError
 from leastaction.recordings.remarks import (
     doubts,
     force_errors,

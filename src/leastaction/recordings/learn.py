@@ -21,8 +21,8 @@ from leastaction.recordings.configuration import (
     predict_settings,
     recording_from_config,
 )
-from leastaction.recordings.error import RecordingError
 from leastaction.recordings.interfaces import speaks_python
+from leastaction.recordings.refusals import RecordingError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -199,9 +199,9 @@ def predict(
         return rollout("measurements").function()(
             observations, model, settings["validate"]
         )
-    from leastaction.recordings.held_out import predict
+    from leastaction.recordings.import_samples import predict_held_out
 
-    return predict(parts["held_out"], model, observations, settings)
+    return predict_held_out(parts["held_out"], model, observations, settings)
 
 
 def _seen(observations) -> str:

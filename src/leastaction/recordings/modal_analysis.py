@@ -32,9 +32,9 @@ from leastaction.ensembles.output_modes import (
 from leastaction.ensembles.sensor_records import records_of
 from leastaction.recordings.columns import column, unit_of_heading
 from leastaction.recordings.configuration import Import
-from leastaction.recordings.error import RecordingError
 from leastaction.recordings.interfaces import speaks_python
 from leastaction.recordings.learn import tables_of
+from leastaction.recordings.refusals import RecordingError
 from leastaction.recordings.splitting import (
     Trajectory,
     fill_inputs,

@@ -13,8 +13,8 @@ from leastaction.likelihood.covariance import nearest_absent, spread
 from leastaction.likelihood.missed_force import memory, tone
 from leastaction.likelihood.term_selection import equally_good
 from leastaction.recordings.contracts import OF_COORDINATES
-from leastaction.recordings.error import RecordingError
 from leastaction.recordings.inputs import LAG, TIME_CONSTANT, has_unknown_gain
+from leastaction.recordings.refusals import RecordingError
 from leastaction.trajectories.library_equations import library_equations
 
 if TYPE_CHECKING:

@@ -39,9 +39,9 @@ from leastaction.core.units import parsed_unit, registry
 from leastaction.ensembles.sensor_records import records_of
 from leastaction.ensembles.whittle import tapered
 from leastaction.recordings.configuration import KNOWN_OF_PARTICLE
-from leastaction.recordings.error import RecordingError
 from leastaction.recordings.interfaces import speaks_python
 from leastaction.recordings.modal_analysis import series_of
+from leastaction.recordings.refusals import RecordingError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,9 +12,9 @@ import xarray as xr
 from leastaction.core.contracts import check
 from leastaction.core.library import Library
 from leastaction.recordings.contracts import training
-from leastaction.recordings.error import RecordingError
 from leastaction.recordings.input_dynamics import first_values
 from leastaction.recordings.inputs import changed, inputs_of, unknowns_of
+from leastaction.recordings.refusals import reject
 from leastaction.trajectories.gram import evenly, gram_dataset
 from leastaction.trajectories.library_equations import (
     LibraryEquations,
@@ -105,9 +105,4 @@ def _refuse_unbounded(gram: np.ndarray, names: Sequence[str]) -> None:
     """Refuse candidates whose forces are not finite where the motion goes."""
     bad = [names[k] for k in np.flatnonzero(~np.isfinite(np.diag(gram)))]
     if bad:
-        raise RecordingError(
-            "library",
-            f"the forces of {', '.join(bad)} are not finite somewhere in the recording",
-            "candidates that are defined wherever the motion goes",
-            "Leave them out, or shift their argument",
-        )
+        reject("unbounded", "library", names=", ".join(bad))
