@@ -31,7 +31,7 @@ LARGEST_PART_OF_PERIOD = 0.1
 # Gauss–Newton steps along delays and time constants, the longest one in rows, and the
 # last one, in standard errors.
 MOST_STEPS, LARGEST_MOVE, LAST_MOVE = 12, 4.0, 0.5
-# Standard errors beyond which a delay that nobody asked for is seen.
+# Standard errors beyond which a delay that was not requested is significant.
 LEAST_DELAY = 2.0
 # Standard error, in rows, of how an input is held between them: uniform over a row.
 UNKNOWN_HOLD = 0.25
@@ -143,9 +143,9 @@ def with_input_dynamics(
 ) -> tuple[Problem, Law, InputDynamics]:
     """The law with its inputs as they act, by Gauss and Newton's method.
 
-    A delay that nobody asked for belongs to the law if it is seen: beyond two standard
-    errors and one row; what is less is how an input is held. Terms are chosen again
-    after every step.
+    A delay that was not requested belongs to the law if it is significant: beyond two
+    standard errors and one row; what is less is how an input is held. Terms are chosen
+    again after every step.
     """
     unknowns, row = problem.unknowns, problem.motion.dt
     if not unknowns:
@@ -169,7 +169,7 @@ def with_input_dynamics(
         report("delays and time constants: %s s", values_of(problem.inputs, unknowns))
     late, error, slope = steps(problem, law)
     error = np.hypot(error, UNKNOWN_HOLD * row)
-    # Of what is not seen, half of what it would change.
+    # Of an insignificant one, half of what it would change.
     size = np.where(resolved, error, late / 2)
     dynamics = InputDynamics(np.where(resolved, error, np.nan), size[:, None] * slope)
     return problem, law, dynamics
