@@ -18,8 +18,8 @@ _bar: ContextVar = ContextVar("bar", default=None)
 
 
 @contextmanager
-def warnings_told() -> Iterator[list[str]]:
-    """List that gets the warnings which this package logs meanwhile."""
+def logged_warnings() -> Iterator[list[str]]:
+    """List of the warnings that this package logs meanwhile."""
     messages: list[str] = []
     handler = logging.Handler(logging.WARNING)
     handler.emit = lambda record: messages.append(record.getMessage())

@@ -111,7 +111,7 @@ class Recipe(Settings):
         library: Mapping | None = None,
         advance: Callable[[str], None] = lambda stage: None,
     ) -> "xr.Dataset":
-        """Models of all replicates in memory; ``advance(stage)`` is told each stage."""
+        """Models of all replicates in memory; ``advance(stage)`` is called by stage."""
         from leastaction.core.noise_sweep import along_replicates
 
         library = library or {}

@@ -665,7 +665,7 @@ def modules_of_prediction(example: Mapping, estimator: str) -> list[str]:
         return rollout("measurements")().modules()
     stages = ("differentiate", "assemble")
     methods = [m for s in stages for m in jobs.MODULES[s](example, estimator)]
-    return ["leastaction.recordings.held_out", *own_modules(example), *methods]
+    return ["leastaction.recordings.import_samples", *own_modules(example), *methods]
 
 
 def own_modules(example: Mapping) -> list[str]:

@@ -199,9 +199,9 @@ def predict(
         return rollout("measurements").function()(
             observations, model, settings["validate"]
         )
-    from leastaction.recordings.held_out import predict
+    from leastaction.recordings.import_samples import predict_held_out
 
-    return predict(parts["held_out"], model, observations, settings)
+    return predict_held_out(parts["held_out"], model, observations, settings)
 
 
 def _seen(observations) -> str:

@@ -13,7 +13,6 @@ import pandas as pd
 from leastaction.core.families import implementation
 from leastaction_papers.scorecard import verdict
 from leastaction_papers.scorecard.case import ADDED, COVERAGE, Case, make_row
-from leastaction_papers.scorecard.found import paper_of
 from leastaction_papers.scorecard.panel import Panel
 from leastaction_papers.scorecard.readings import (
     KIND,
@@ -23,6 +22,7 @@ from leastaction_papers.scorecard.readings import (
     judged,
     numbers_of,
 )
+from leastaction_papers.scorecard.registry import paper_of
 
 # Kinds of rows: printed numbers beside the paper's recipe and beside ours, further
 # readings of them, limits that we set, and what is printed and not judged.

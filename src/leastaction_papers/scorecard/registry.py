@@ -1,4 +1,4 @@
-"""What the packages of the papers bring, found by name."""
+"""What the packages of the papers register, by name."""
 
 from collections.abc import Mapping
 from importlib import import_module
