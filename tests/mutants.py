@@ -13,7 +13,8 @@ a field those of the lines that name it. Killed is a mutant that fails a test, o
 three times the processor time that the tests may need.
 
 Not mutated, as no result depends on it: text (raised, warned, printed, formatted),
-annotations, `__repr__`, what only makes faster or refuses (`SPEED`), figures, reports.
+annotations, `__repr__`, what only makes faster or refuses (`SPEED`), figures, reports,
+bars of progress.
 """
 
 import argparse
@@ -43,15 +44,15 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "leastaction"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 TRACES = ROOT / ".pytest_cache" / "mutants"
-# Modules whose result is a picture or a page: looked at, and compared by the gate.
-NOT_MUTATED = ("figures", "report")
+# Modules whose result is a picture, page or bar: looked at, and compared by the gate.
+NOT_MUTATED = ("figures", "report", "progress.py")
 # Tests of other processes, which cannot be traced, and of the papers' numbers.
 NOT_TRACED = ("workflow", "slurm", "docs", "faults", "scorecard", "configuration")
 # Changed lines of a module that is drawn: its kernels are compiled once for all.
 LINES = 10
 FILES = 6
 # s of the processor: of one test, traced; of the tests of a mutant; for its kernels.
-TRACED, LONGEST, COMPILED = 3, 15, 60
+TRACED, LONGEST, COMPILED = 5, 15, 60
 # Keywords whose value makes faster, copies or refuses, and changes no valid result.
 SPEED = {
     "cache",
@@ -223,7 +224,8 @@ def lines_that_name(name: str) -> set[tuple[str, int]]:
 def lines_of(module: Path, line: int) -> set[tuple[str, int]]:
     """Lines one of which a test must execute to execute a line, or to use it."""
     file = f"/{module.relative_to(PACKAGE)}"
-    body, function, name = ast.parse(module.read_text()).body, None, ""
+    tree = ast.parse(module.read_text())
+    body, function, name = tree.body, None, ""
     while True:
         at = next(s for s in reversed(body) if first_line(s) <= line)
         blocks = [
@@ -239,6 +241,9 @@ def lines_of(module: Path, line: int) -> set[tuple[str, int]]:
         if not blocks:
             break
         (body,) = blocks
+    compiled = njit_functions(tree)
+    if (function or at) in compiled:  # no line of them is traced
+        return set().union(*(lines_that_name(each.name) for each in compiled))
     if function is None and not isinstance(at, ast.FunctionDef):
         targets = [*getattr(at, "targets", [])] + [getattr(at, "target", None)]
         names = {t.id for t in targets if isinstance(t, ast.Name)} | {name} - {""}
@@ -249,6 +254,16 @@ def lines_of(module: Path, line: int) -> set[tuple[str, int]]:
         last = max(at.lineno, first_line(inner[0]) - 1)
     begin = first_line(inner[0]) if isinstance(at, ast.FunctionDef) else at.lineno
     return {(file, number) for number in range(begin, last + 1)}
+
+
+def njit_functions(tree: ast.Module) -> set[ast.FunctionDef]:
+    """Functions of a module that Numba compiles."""
+    return {
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and any("njit" in ast.unparse(each) for each in node.decorator_list)
+    }
 
 
 def in_function(module: Path, line: int) -> bool:
@@ -315,7 +330,7 @@ class Tracer:
             signal.setitimer(signal.ITIMER_PROF, 0)
             if item.nodeid in self.seconds:
                 self.seconds[item.nodeid] = time.process_time() - before
-            if time.process_time() > 10 * TRACED:
+            if time.process_time() > 6 * TRACED:
                 item.session.shouldstop = "it takes long"
 
     def write(self, path: str) -> None:
@@ -436,8 +451,9 @@ class Mutants:
             print(f"traced: {path.relative_to(ROOT)}", flush=True)
             result = self.folder / "trace"
             result.unlink(missing_ok=True)
-            self._run([str(path)], 15 * TRACED, str(result))
-            lines, seconds = pickle.loads(result.read_bytes())
+            self._run([str(path)], 8 * TRACED, str(result))
+            known = result.exists()
+            lines, seconds = pickle.loads(result.read_bytes()) if known else ({}, {})
             modules = {file for places in lines.values() for file, _ in places}
             then = {file: texts[file] for file in modules if file in texts}
             at.write_bytes(pickle.dumps((path.read_text(), then, lines, seconds)))
