@@ -136,6 +136,23 @@ def test_a_window_that_no_law_follows_is_not_finite():
     assert not np.isfinite(followed(motion, truth, np.zeros(2), SENSOR)).all()
 
 
+def test_a_window_that_is_lost_leaves_the_others_alone():
+    motion, truth, c = pendulum()
+    motion = replace(motion, parts=windows_of(motion, 0, len(motion.y), 1.0))
+    lost = motion.parts[1]
+
+    def force(steps, size=np.nan):
+        nodes = np.zeros((2 * steps * len(motion.y), 1))
+        nodes[2 * steps * lost.start : 2 * steps * (lost.stop - 1)] = size
+        return nodes
+
+    found = followed(replace(motion, force=force), truth, c, SENSOR)
+    alone = followed(motion, truth, c, SENSOR)
+    others = np.delete(np.arange(len(truth)), np.arange(lost.start, lost.stop))
+    np.testing.assert_allclose(found[others], alone[others], atol=1e-6)
+    assert np.isnan(found[lost]).any()
+
+
 def test_steps_follow_the_noise():
     motion, truth, c = pendulum()
     coarse, fine = (

@@ -310,23 +310,26 @@ def followed(
     """Path (row, 2 dof) of least squares, whose parts begin anywhere.
 
     The iterated smoother without process noise: Gauss and Newton's method for the
-    states at the begins, about a path that need not obey the law at first. Not finite
-    where the law escapes.
+    states at the begins, about a path that need not obey the law at first. NaN from
+    where the law escapes to the end of a part.
     """
     none, no_noise = np.zeros(0, dtype=int), np.zeros(motion.dof)
     model, _ = motion.linearised(path, c, none)
     for _ in range(MOST_ROUNDS):
         change, found = smoothed(model, no_noise, sensor)
+        lost = ~np.isfinite(change).all(axis=1)
+        change[lost] = 0.0
         for step in (1.0, 0.25, 0.0625):
             trial = path + step * change
             new, _ = motion.linearised(trial, c, none)
-            value = augmented_filter(new, no_noise, sensor).moment.sum()
-            if value < 2 * found.moment.sum() + found.count:
+            value = np.nansum(augmented_filter(new, no_noise, sensor).moment)
+            if value < 2 * np.nansum(found.moment) + found.count:
                 break
         path, model = trial, new
         moved = np.abs(step * change[:, : motion.dof]) / sensor
-        if not moved.max() > CONVERGED:
+        if moved.max() < CONVERGED:
             break
+    path[lost] = np.nan
     return path
 
 
@@ -358,10 +361,10 @@ def force_error(
     late = windows_of(motion, half, rows - half, window)
     ends = slice(0, half), slice(rows - half, rows)
 
-    def missing(changed: MeasuredMotion, path: np.ndarray) -> np.ndarray:
+    def missing(changed: MeasuredMotion, path: np.ndarray, inner: slice) -> np.ndarray:
         model, _ = changed.linearised(path, c, constants)
         model = model._replace(block=np.cumsum(model.begin) - 1)
-        found = augmented_filter(model, np.zeros(motion.dof), sensor).moment
+        found = augmented_filter(model, np.zeros(motion.dof), sensor).moment[inner]
         return np.linalg.solve(found[:, 1:, 1:], -found[:, 1:, :1])[..., 0]
 
     def louder(steps: int) -> np.ndarray:
@@ -370,13 +373,13 @@ def force_error(
     for parts in (early, [ends[0], *late, ends[1]])[: len(early)]:
         cut = enough_steps(replace(motion, parts=parts), path, c, sensor)
         near = followed(cut, path, c, sensor)
-        found = missing(cut, near)
+        inner = slice(None) if parts is early else slice(1, -1)
+        found = missing(cut, near, inner)
         change = 0 * found
         if motion.force is not None:
-            change = missing(replace(cut, force=louder), near) - found
-        middle = [motion.dt * (part.start + part.stop) / 2 for part in parts]
-        each = found, -change / CHANGE_OF_INPUT, np.array(middle)
-        results.append([x[1:-1] if parts is not early else x for x in each])
+            change = missing(replace(cut, force=louder), near, inner) - found
+        middle = [motion.dt * (part.start + part.stop) / 2 for part in parts[inner]]
+        results.append((found, -change / CHANGE_OF_INPUT, np.array(middle)))
     found, recorded, middle = map(np.concatenate, zip(*results, strict=True))
     order = np.argsort(middle, kind="stable")
     return found[order], recorded[order], middle[order]
