@@ -7,7 +7,7 @@
 #   make attack      fuzzed configurations, damaged files, hostile tables and models, jobs
 #                    killed in every stage: all 20,000; `make test` tries 300; SEED=1 for others
 #   make mutants     one line of the package changed at a time, the tests that execute it
-#                    run: 40 take half an hour; COUNT=20 SEED=1 for fewer and others
+#                    run: 100 take ten minutes; COUNT=20 SEED=1 for fewer and others
 #   make cluster     as root: the tests on a SLURM of one node, which it installs
 #   make report      report.html of what was reproduced; after make quick, with
 #                    CONFIG=config/quick.yaml
@@ -35,7 +35,7 @@ PEERS := sde_ensemble sparse_regression sindy_pi xl_sindy port_hamiltonian trade
 CLUSTER := tests/slurm
 ATTACK := tests/faults/test_hostile.py tests/faults/test_attack.py tests/faults/test_killed.py
 SEED := 0
-COUNT := 40
+COUNT := 100
 # Their pins (jax <= 0.4.31, scipy <= 1.14, numpy <= 2.3) are older than what they run with.
 OLDER_PINS := jax-sysid==1.1.0 sysidentpy==0.9.0
 COSTS := workflow stochastic_lagrangian shadow_integration fokker_planck

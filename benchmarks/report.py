@@ -178,6 +178,17 @@ def described(name: str) -> str:
     return "\n\n".join(lines)
 
 
+def workflow() -> str:
+    """CPU of the workflow beside that of one process, as `make costs` has left it."""
+    path = FOLDER / "workflow.json"
+    if not path.exists():
+        return "## Cost of the workflow\n\nNot run.\n"
+    seconds = json.loads(path.read_text())["seconds"]
+    rows = [[name, f"{value:.3g}"] for name, value in seconds.items()]
+    shown = tabulate(rows, ("", "CPU s"), "github", disable_numparse=True)
+    return f"## Cost of the workflow\n\n{described('workflow')}\n\n{shown}\n"
+
+
 def growth(curves: dict) -> str:
     """Sizes, seconds and exponents of all curves."""
     rows = [
@@ -227,6 +238,7 @@ def main() -> None:
     matplotlib.use("Agg")
     parts = [INTRODUCTION, machine() + "\n"]
     parts += [section(name, title) for name, title in COMPARISONS.items()]
+    parts.append(workflow())
     path = FOLDER / "cost.json"
     if path.exists():
         content = json.loads(path.read_text())

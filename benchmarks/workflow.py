@@ -6,6 +6,7 @@ Two examples of `config/quick.yaml` up to their scores, in a folder that is thro
 job by job with an empty cache of kernels, then both ways in turn with a full one, the
 lowest of three. Seconds are user + system of a process and its children. A loop of
 plain Python stands beside them: on another machine, or beside other work, all grow.
+Of a finished `make reproduce` in this folder, CPU of the jobs and results are added up.
 """
 
 import os
@@ -18,7 +19,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import yaml
-from cpu import seconds_of
+from cpu import save, seconds_of
 
 from leastaction.core.files import job_usage
 from leastaction.core.jobs import FILES, STAGES, jobs_of, maker
@@ -121,14 +122,29 @@ def measured(folder: Path) -> dict[str, float]:
     return found
 
 
+def reproduced() -> dict[str, float]:
+    """CPU of the jobs of the last reproduction in this folder, and what it left."""
+    if not (ROOT / "results" / "scorecard.csv").exists():
+        return {}
+    used = [job_usage(path) for path in (ROOT / "logs").rglob("*.tsv")]
+    files = [path for path in (ROOT / "results").rglob("*") if path.is_file()]
+    return {
+        "reproduction, its jobs together": sum(u["user"] + u["system"] for u in used),
+        "reproduction, jobs": len(used),
+        "reproduction, its results, GB": sum(f.stat().st_size for f in files) / 1e9,
+    }
+
+
 def main(arguments: list[str]) -> None:
-    """Print what is measured; with a folder, only make the stages there."""
+    """Print and keep what is measured; with a folder, only make the stages there."""
     if arguments:
         one_process(Path(arguments[0]))
         return
     with tempfile.TemporaryDirectory() as folder:
-        for name, value in measured(Path(folder)).items():
-            print(f"{name:50} {value:8.2f}")
+        seconds = measured(Path(folder)) | reproduced()
+    for name, value in seconds.items():
+        print(f"{name:50} {value:8.2f}")
+    save("workflow", seconds=seconds)
 
 
 if __name__ == "__main__":

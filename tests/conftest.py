@@ -1,35 +1,34 @@
 """Shared ensembles: simulated once, used by many laws."""
 
+import gc
 import os
 
-import numpy as np
 import pytest
 from hypothesis import settings
-from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended
 from xdist.scheduler import LoadScopeScheduling
 
-# Tests that share one finished project, one untouched copy, or what takes seconds to
-# compute, run in one process.
-TOGETHER = {
-    "tests/core/test_measured_pendulum.py": "measured pendulum",
-    "tests/docs/test_site.py": "site",
-    "tests/faults/test_damaged.py": "run",
-    "tests/faults/test_disk.py": "run",
-    "tests/faults/test_killed.py": "run",
-    "tests/faults/test_recording.py": "imported",
-    "tests/slurm/test_faults.py": "slurm",
-    "tests/slurm/test_papers.py": "slurm",
-    "tests/workflow/test_adding_to_report.py": "finished",
-    "tests/workflow/test_blocks.py": "blocks",
-    "tests/workflow/test_determinism.py": "finished",
-    "tests/workflow/test_outputs.py": "finished",
-    "tests/workflow/test_planning.py": "finished",
-    "tests/workflow/test_recordings.py": "recordings",
-    "tests/workflow/test_report.py": "finished",
-    "tests/workflow/test_refusals.py": "untouched",
-}
+# What is imported and collected stays: to look through it takes a sixth of the CPU.
+gc.disable()
 
-settings.register_profile("leastaction", deadline=None, derandomize=True)
+# Files that share one finished project, or what takes seconds to compute.
+TOGETHER = {
+    "finished": [
+        f"workflow/test_{name}.py"
+        for name in ("adding_to_report", "determinism", "outputs", "planning", "report")
+    ],
+    "run": [f"faults/test_{name}.py" for name in ("damaged", "disk", "killed")],
+    "slurm": ["slurm/test_faults.py", "slurm/test_papers.py"],
+    "replicated": [
+        f"ensembles/test_{name}.py" for name in ("moment_gmm", "squared_increments")
+    ],
+}
+GROUPS = {f"tests/{file}": name for name, files in TOGETHER.items() for file in files}
+# Folders whose files take longest, first; so that none is last and alone.
+LONGEST_FIRST = "workflow", "faults", "docs", "recordings", "snapshots", "ensembles"
+
+settings.register_profile(
+    "leastaction", deadline=None, derandomize=True, max_examples=40
+)
 # Of what is hostile or damaged (tests/faults/harm.py): `make attack`.
 settings.register_profile("attack", deadline=None, max_examples=10_000)
 settings.load_profile("leastaction")
@@ -42,33 +41,53 @@ def pytest_configure(config):
         os.environ["LEASTACTION_CACHE"] = str(cache.mkdir("leastaction-kernels"))
 
 
+def pytest_collection_finish():
+    """Leave what is there out of the collections of garbage, which begin now."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    gc.enable()
+
+
+def pytest_collection_modifyitems(items):
+    """Long files first; of what they share each process would make its own."""
+    order = {name: number for number, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: order.get(item.path.parent.name, len(order)))
+
+
 class Scheduling(LoadScopeScheduling):
-    """Any test in any process, but for those of `TOGETHER`."""
+    """The tests of a file, or of a group of `TOGETHER`, in one process."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return TOGETHER.get(nodeid.partition("::")[0], nodeid)
+        file = nodeid.partition("::")[0]
+        return GROUPS.get(file, file)
 
 
 def pytest_xdist_make_scheduler(config, log):
-    """Distribute by `TOGETHER`; groups of xdist do not work with this pytest."""
+    """Distribute by file; groups of xdist do not work with this pytest."""
     return Scheduling(config, log)
 
 
 @pytest.fixture(scope="session")
 def observations():
     """One ensemble of the oscillator x'' = -25 x + W'."""
+    from support import observe, oscillator
+
     return observe(oscillator(), trajectories=20, steps=2000)
 
 
 @pytest.fixture(scope="session")
 def moments(observations):
     """Martingale moments of `observations` over the 25-term library."""
+    from support import OSCILLATOR_LIBRARY, recommended
+
     return recommended(observations, OSCILLATOR_LIBRARY).moments
 
 
 @pytest.fixture(scope="session")
 def replicated():
     """Forty small independent ensembles, each identified by the recommended recipe."""
+    from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended
+
     return [
         recommended(
             observe(oscillator(), trajectories=20, steps=2000, replicate=i),
@@ -81,4 +100,6 @@ def replicated():
 @pytest.fixture
 def rng():
     """Random numbers that are the same in every run."""
+    import numpy as np
+
     return np.random.default_rng(20261121)

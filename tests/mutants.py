@@ -3,15 +3,24 @@
     python tests/mutants.py 200 --seed 0
 
 Each mutant is one operator, number, comparison or condition of a module, changed in a
-copy of the package. `FILES` test files, which name the most of what the module defines,
-are traced once without a change. A mutant then runs against those of their tests that
-execute its line, the shortest first; of a line that none executes, such as a constant
-of the module, against those that execute any line of the module. Killed is a mutant
-that fails a test, or takes three times the processor time that the tests may need.
+copy of the package. A test file is traced once without a change, and again after it has
+changed; traces stay in `.pytest_cache/mutants`, with the lines of the package as they
+were. A mutant runs against the tests that execute its statement, file by file, those
+that name the most of its module first, the shortest test of a file first, until one
+fails, `FILES` files are through, or their tests take `LONGEST` s. What is executed at
+import has the tests of what it defines: a default those of its function, a constant or
+a field those of the lines that name it. Killed is a mutant that fails a test, or takes
+three times the processor time that the tests may need.
+
+Not mutated, as no result depends on it: text (raised, warned, printed, formatted),
+annotations, `__repr__`, what only makes faster or refuses (`SPEED`), figures, reports,
+bars of progress.
 """
 
 import argparse
 import ast
+import difflib
+import gc
 import multiprocessing
 import os
 import pickle
@@ -19,27 +28,48 @@ import random
 import re
 import resource
 import shutil
+import signal
 import sys
-import tempfile
 import time
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from types import CodeType, FunctionType
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "leastaction"
-# Modules whose result is a picture or a page: looked at, and compared by the gate.
-NOT_MUTATED = ("figures", "report")
-# Tests of other processes, which cannot be traced.
-NOT_TRACED = ("workflow", "slurm", "docs")
-FILES = 4
-# Changed lines of a module that is drawn: its tests are traced once for all.
-LINES = 5
-# s of the processor: of the tests of a mutant, and of the tests of a file, traced.
-LONGEST = 20
-TRACED = 40
+MODULES = sorted(PACKAGE.rglob("*.py"))
+TRACES = ROOT / ".pytest_cache" / "mutants"
+# Modules whose result is a picture, page or bar: looked at, and compared by the gate.
+NOT_MUTATED = ("figures", "report", "progress.py")
+# Tests of other processes, which cannot be traced, and of the papers' numbers.
+NOT_TRACED = ("workflow", "slurm", "docs", "faults", "scorecard", "configuration")
+# Changed lines of a module that is drawn: its kernels are compiled once for all.
+LINES = 10
+FILES = 6
+# s of the processor: of one test, traced; of the tests of a mutant; for its kernels.
+TRACED, LONGEST, COMPILED = 5, 15, 60
+# Keywords whose value makes faster, copies or refuses, and changes no valid result.
+SPEED = {
+    "cache",
+    "nogil",
+    "parallel",
+    "maxsize",
+    "frozen",
+    "slots",
+    "kw_only",
+    "check_finite",
+    "overwrite_a",
+    "overwrite_b",
+    "optimize",
+    "stacklevel",
+    "strict",
+}
+TEXTS = {"warn", "print", "log", "debug", "info", "warning", "error", "note"}
 HEAVY = (
     "numpy",
     "scipy.stats",
@@ -49,6 +79,13 @@ HEAVY = (
     "netCDF4",
     "numba",
     "pint",
+    "pydantic",
+    "hypothesis",
+    "matplotlib.pyplot",
+    "scipy.signal",
+    "scipy.integrate",
+    "scipy.interpolate",
+    "scipy.optimize",
 )
 SWAPPED = {
     ast.Add: ast.Sub,
@@ -92,54 +129,165 @@ def mutate(node: ast.AST) -> bool:
     return True
 
 
-def places(module: Path) -> dict[int, list[int]]:
-    """Numbers of the nodes that can be changed, in the order of a walk, by line."""
-    found: dict[int, list[int]] = {}
-    for number, node in enumerate(ast.walk(ast.parse(module.read_text()))):
-        if mutate(node) and hasattr(node, "lineno"):
-            found.setdefault(node.lineno, []).append(number)
-    return found
-
-
 @cache
 def names_of(module: Path) -> set[str]:
     """What a module defines for others, and its name."""
-    return {module.stem} | set(
-        re.findall(r"^(?:def|class) ([a-zA-Z]\w+)", module.read_text(), re.MULTILINE)
-    )
+    names = r"^(?:def|class) ([a-zA-Z]\w+)|^([A-Z]\w+)\b.*="
+    matches = re.finditer(names, module.read_text(), re.MULTILINE)
+    return {module.stem} | {m[1] or m[2] for m in matches}
 
 
 @cache
 def words_of(path: Path) -> set[str]:
-    return set(re.findall(r"\w+", path.read_text()))
+    """Words of a test file, and of the modules beside it from which it imports."""
+    text = path.read_text()
+    words = set(re.findall(r"\w+", text))
+    for name in re.findall(r"^from (\w+) import", text, re.MULTILINE):
+        for beside in (path.with_name(f"{name}.py"), ROOT / "tests" / f"{name}.py"):
+            if beside.exists():
+                words |= set(re.findall(r"\w+", beside.read_text()))
+    return words
 
 
-def tests_of(module: Path) -> list[Path]:
+def files_of(module: Path) -> list[Path]:
     """Test files of a module: that of its name, then those that name it most.
 
-    A name counts the less the more modules define it.
+    Those of its folder come first. A name counts the less the more modules define it,
+    and a quarter as much if a module that imports this one defines it.
     """
-    defined = Counter(n for path in PACKAGE.rglob("*.py") for n in names_of(path))
-    own = ROOT / "tests" / module.relative_to(PACKAGE).parent / f"test_{module.stem}.py"
+    defined = Counter(n for path in MODULES for n in names_of(path))
+    same = ROOT / "tests" / module.relative_to(PACKAGE).parent
+    imported = re.compile(rf"import .*\b{module.stem}\b|\.{module.stem} import")
+    near = [path for path in MODULES if imported.search(path.read_text())]
+    weights = {n: 0.25 / defined[n] for path in near for n in names_of(path)}
+    weights |= {n: 1 / defined[n] for n in names_of(module)}
 
     def rank(path: Path) -> tuple:
-        common = names_of(module) & words_of(path)
-        named = sum(1 / defined[name] for name in common)
-        near = 1 if path.parent == own.parent else 2
-        return path != own, -named / near, path.stat().st_size
+        named = sum(weights[n] for n in weights.keys() & words_of(path))
+        mirrored = path == same / f"test_{module.stem}.py"
+        far = path.parent != same or not named
+        return not mirrored, far, -named, path.stat().st_size
 
-    found = [
+    files = [
         path
         for path in (ROOT / "tests").rglob("test_*.py")
-        if path.parent.name not in NOT_TRACED and names_of(module) & words_of(path)
+        if path.parent.name not in NOT_TRACED
+        and (names_of(module) & words_of(path) or path.parent == same)
     ]
-    return sorted(found, key=rank)[:FILES]
+    return sorted(files, key=rank)[:FILES]
+
+
+def without_result(node: ast.AST) -> bool:
+    """Nothing below a node changes a result (see the head of this file)."""
+    match node:
+        case ast.Raise() | ast.JoinedStr():
+            return True
+        case ast.keyword(arg=name):
+            return name in SPEED
+        case ast.FunctionDef(name="__repr__"):
+            return True
+        case ast.If(test=ast.Name("TYPE_CHECKING") | ast.Compare(ast.Name("__name__"))):
+            return True
+        case ast.Call(func=ast.Name(name) | ast.Attribute(attr=name)):
+            return name in TEXTS
+    return False
+
+
+def places(module: Path) -> dict[int, list[int]]:
+    """Numbers of the nodes that can be changed, in the order of a walk, by line."""
+    tree = ast.parse(module.read_text())
+    without = set()
+    for node in ast.walk(tree):
+        for part in ("annotation", "returns"):
+            without |= {*ast.walk(getattr(node, part, None) or ast.Pass())}
+        if without_result(node):
+            without |= {*ast.walk(node)}
+    places: dict[int, list[int]] = {}
+    for number, node in enumerate(ast.walk(tree)):
+        if node not in without and mutate(node) and hasattr(node, "lineno"):
+            places.setdefault(node.lineno, []).append(number)
+    return places
+
+
+@cache
+def lines_that_name(name: str) -> set[tuple[str, int]]:
+    """Lines of the package with a name."""
+    word = re.compile(rf"\b{name}\b")
+    return {
+        (f"/{path.relative_to(PACKAGE)}", number)
+        for path in PACKAGE.rglob("*.py")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if word.search(line)
+    }
+
+
+def lines_of(module: Path, line: int) -> set[tuple[str, int]]:
+    """Lines one of which a test must execute to execute a line, or to use it."""
+    file = f"/{module.relative_to(PACKAGE)}"
+    tree = ast.parse(module.read_text())
+    body, function, name = tree.body, None, ""
+    while True:
+        at = next(s for s in reversed(body) if first_line(s) <= line)
+        blocks = [
+            block
+            for part in ("body", "orelse", "finalbody", "handlers", "cases")
+            if (block := getattr(at, part, None))
+            and first_line(block[0]) <= line <= (block[-1].end_lineno or 0)
+        ]
+        if isinstance(at, ast.FunctionDef) and blocks:
+            function = at
+        if isinstance(at, ast.ClassDef):
+            name = at.name
+        if not blocks:
+            break
+        (body,) = blocks
+    compiled = njit_functions(tree)
+    if (function or at) in compiled:  # no line of them is traced
+        return set().union(*(lines_that_name(each.name) for each in compiled))
+    if function is None and not isinstance(at, ast.FunctionDef):
+        targets = [*getattr(at, "targets", [])] + [getattr(at, "target", None)]
+        names = {t.id for t in targets if isinstance(t, ast.Name)} | {name} - {""}
+        return set().union(*map(lines_that_name, names)) - {(file, line)}
+    last = at.end_lineno
+    inner = getattr(at, "body", None)
+    if inner and not isinstance(at, ast.FunctionDef):
+        last = max(at.lineno, first_line(inner[0]) - 1)
+    begin = first_line(inner[0]) if isinstance(at, ast.FunctionDef) else at.lineno
+    return {(file, number) for number in range(begin, last + 1)}
+
+
+def njit_functions(tree: ast.Module) -> set[ast.FunctionDef]:
+    """Functions of a module that Numba compiles."""
+    return {
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and any("njit" in ast.unparse(each) for each in node.decorator_list)
+    }
+
+
+def in_function(module: Path, line: int) -> bool:
+    """Whether a line is in the body of a function."""
+    return any(
+        first_line(node.body[0]) <= line <= node.end_lineno
+        for node in ast.walk(ast.parse(module.read_text()))
+        if isinstance(node, ast.FunctionDef)
+    )
+
+
+def first_line(node: ast.AST) -> int:
+    """First line of a statement, its decorators included."""
+    if isinstance(node, ast.match_case):
+        return node.pattern.lineno
+    return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
 
 
 class Tracer:
-    """Plugin of pytest: lines of the package that each test executes, and its time.
+    """Plugin of pytest: lines of the package that each passed test executes, its time.
 
-    Lines of fixtures count for all tests of the file.
+    Lines of fixtures count for all tests of the file. A function is traced until twenty
+    calls of it, by one test, have executed no further line. A test is ended after
+    `TRACED` s.
     """
 
     def __init__(self, package: Path):
@@ -147,48 +295,113 @@ class Tracer:
         self.lines: dict[str, set] = defaultdict(set)
         self.seconds: dict[str, float] = {}
         self.key = ""
+        signal.signal(signal.SIGPROF, self._end)
+
+    def _end(self, number, frame):
+        pytest.fail("it takes too long for a test of a mutant")
 
     def _call(self, frame, event, argument):
         file = frame.f_code.co_filename
-        return self._line if file.startswith(self.package) else None
+        if not file.startswith(self.package):
+            return None
+        function = file, frame.f_code.co_firstlineno
+        if self.idle[function] > 20:
+            return None
+        self.idle[function] += 1
+        return self._line
 
     def _line(self, frame, event, argument):
-        file = frame.f_code.co_filename.removeprefix(self.package)
-        self.lines[self.key].add((file, frame.f_lineno))
+        file = frame.f_code.co_filename
+        place = file.removeprefix(self.package), frame.f_lineno
+        if place not in self.lines[self.key]:
+            self.lines[self.key].add(place)
+            self.idle[file, frame.f_code.co_firstlineno] = 0
         return self._line
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item):
-        before, self.key = time.process_time(), ""
+        before, self.key, self.idle = time.process_time(), "", Counter()
+        signal.setitimer(signal.ITIMER_PROF, TRACED)
         sys.settrace(self._call)
         try:
             return (yield)
         finally:
             sys.settrace(None)
-            self.seconds[item.nodeid] = time.process_time() - before
-            if time.process_time() > TRACED:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            if item.nodeid in self.seconds:
+                self.seconds[item.nodeid] = time.process_time() - before
+            if time.process_time() > 6 * TRACED:
                 item.session.shouldstop = "it takes long"
 
+    def write(self, path: str) -> None:
+        lines = {k: v for k, v in self.lines.items() if not k or k in self.seconds}
+        Path(path).write_bytes(pickle.dumps((lines, self.seconds)))
+
     def pytest_runtest_call(self, item):
-        self.key = item.nodeid
+        self.key, self.idle = item.nodeid, Counter()
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" and report.passed:
+            self.seconds[report.nodeid] = 0
 
 
-def run(source: str, tests: list[str], seconds: int, traced: str | None) -> None:
-    """In a process of its own: run tests against the package in a folder."""
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+def replace(file: str, tree: ast.Module) -> None:
+    """Give functions of a module that is imported their code in another tree of it.
+
+    It has the lines of the module, but for what has been changed within a function.
+    """
+    codes, at = {}, [compile(tree, file, "exec", dont_inherit=True)]
+    while at:
+        code = at.pop()
+        codes[code.co_qualname, code.co_firstlineno] = code
+        at += [c for c in code.co_consts if isinstance(c, CodeType)]
+    for function in gc.get_objects():
+        if isinstance(function, FunctionType):
+            code = function.__code__
+            if code.co_filename == file:
+                key = code.co_qualname, code.co_firstlineno
+                function.__code__ = codes[key]
+
+
+def run(
+    source: str,
+    tests: list[str],
+    seconds: int,
+    traced: str | None,
+    replaced: tuple[str, ast.Module] | None,
+    anew: bool,
+) -> None:
+    """In a process of its own: run tests against the package in a folder.
+
+    It is imported already, but for a function that is `replaced`; or imported `anew`.
+    """
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 20))
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
     os.chdir(ROOT)
     os.environ |= {"PYTHONPATH": source, "LEASTACTION_CACHE": f"{source}/../cache"}
     sys.path.insert(0, source)
+    for name in [n for n in sys.modules if anew and n.startswith(PACKAGE.name)]:
+        del sys.modules[name]
+    if replaced:
+        replace(*replaced)
     options = ["-q", "-n0", "-pno:cacheprovider", *([] if traced else ["-x"])]
     tracer = Tracer(Path(source) / "leastaction")
+    if traced:
+        signal.signal(signal.SIGXCPU, lambda *_: (tracer.write(traced), os._exit(1)))
     code = pytest.main([*options, *tests], [tracer] if traced else [])
     if traced:
-        with open(traced, "wb") as file:
-            pickle.dump((dict(tracer.lines), tracer.seconds), file)
+        tracer.write(traced)
     os._exit(code)
+
+
+def moved(old: str, new: str) -> dict[int, int]:
+    """Number of each line that a text still has, in another one."""
+    same = difflib.SequenceMatcher(None, old.split("\n"), new.split("\n"), False)
+    return {
+        a + i + 1: b + i + 1 for a, b, n in same.get_matching_blocks() for i in range(n)
+    }
 
 
 class Mutants:
@@ -197,70 +410,128 @@ class Mutants:
     def __init__(self, folder: Path):
         self.folder, self.source = folder, folder / "src"
         self.context = multiprocessing.get_context("forkserver")
-        self.context.set_forkserver_preload([*HEAVY, "pytest"])
-        shutil.copytree(ROOT / "src", self.source)
-        if "LEASTACTION_CACHE" in os.environ:
-            shutil.copytree(os.environ["LEASTACTION_CACHE"], folder / "cache")
-        self.traces: dict[Path, tuple] = {}
+        names = [p.relative_to(PACKAGE.parent).with_suffix("").parts for p in MODULES]
+        ours = [".".join(n) for n in names if n[-1] not in ("__main__", "__init__")]
+        self.context.set_forkserver_preload([*HEAVY, "pytest", *ours])
+        os.environ["PYTHONPATH"] = f"{self.source}:{self.source}/leastaction_papers"
+        # The copy stays, with the kernels that were compiled of what has not changed.
+        if (folder / "unchanged").exists():  # a run was ended amid a mutant
+            shutil.rmtree(folder)
+        (folder / "cache").mkdir(mode=0o700, parents=True, exist_ok=True)
+        for old in self.source.rglob("*.py"):
+            new = ROOT / "src" / old.relative_to(self.source)
+            if not new.exists() or new.read_bytes() != old.read_bytes():
+                old.unlink()
+        for new in (ROOT / "src").rglob("*"):
+            old = self.source / new.relative_to(ROOT / "src")
+            if new.is_file() and new.suffix != ".pyc" and not old.exists():
+                old.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(new, old)
+        # By test file: tests that execute each line, and the seconds of each test.
+        self.traces: dict[Path, tuple[dict, dict]] = {}
 
-    def _run(self, tests, seconds, traced=None) -> int:
+    def _run(self, tests, seconds, traced=None, replaced=None, anew=False) -> int:
         """Exit code of the tests; answers that others have left are not used."""
         for answer in (self.folder / "cache").glob("result_*"):
             answer.unlink()
-        arguments = (str(self.source), tests, seconds, traced)
+        arguments = (str(self.source), tests, seconds, traced, replaced, anew)
         process = self.context.Process(target=run, args=arguments)
         process.start()
         process.join()
         return process.exitcode
 
     def trace(self, path: Path) -> tuple[dict, dict]:
-        """(lines by test, seconds by test) of a test file."""
-        if path not in self.traces:
+        """(tests by line, seconds by test) of a file, from its trace if that is new."""
+        if path in self.traces:
+            return self.traces[path]
+        at = (TRACES / path.relative_to(ROOT / "tests")).with_suffix(".pickle")
+        at.parent.mkdir(parents=True, exist_ok=True)
+        texts = {f"/{p.relative_to(PACKAGE)}": p.read_text() for p in MODULES}
+        if not at.exists() or pickle.loads(at.read_bytes())[0] != path.read_text():
+            print(f"traced: {path.relative_to(ROOT)}", flush=True)
             result = self.folder / "trace"
             result.unlink(missing_ok=True)
-            self._run([str(path)], 4 * TRACED, str(result))
+            self._run([str(path)], 8 * TRACED, str(result))
             known = result.exists()
-            self.traces[path] = pickle.loads(result.read_bytes()) if known else ({}, {})
+            lines, seconds = pickle.loads(result.read_bytes()) if known else ({}, {})
+            modules = {file for places in lines.values() for file, _ in places}
+            then = {file: texts[file] for file in modules if file in texts}
+            at.write_bytes(pickle.dumps((path.read_text(), then, lines, seconds)))
+        else:
+            _, then, lines, seconds = pickle.loads(at.read_bytes())
+        now = {
+            file: moved(text, texts.get(file, ""))
+            for file, text in then.items()
+            if text != texts.get(file)
+        }
+        tests = defaultdict(set)
+        for key, places in lines.items():
+            for file, line in places:
+                number = now[file].get(line) if file in now else line
+                tests[file, number] |= {key} if key else {*seconds}
+        self.traces[path] = tests, seconds
         return self.traces[path]
 
-    def tests(self, module: Path, line: int) -> list[str]:
-        """Tests that execute a line, or else the module, shortest first."""
-        name = f"/{module.relative_to(PACKAGE)}"
-        traces = [self.trace(path) for path in tests_of(module)]
-        for wanted in (line, None):
-            found = {}
-            for lines, seconds in traces:
-                for key, of in lines.items():
-                    if any(f == name and wanted in (n, None) for f, n in of):
-                        keys = [key] if key else seconds
-                        found |= {k: seconds[k] for k in keys}
-            if found:
-                break
-        total, chosen = 0.0, []
-        for test in sorted(found, key=found.get):
-            total += found[test]
-            if chosen and total > LONGEST:
-                break
-            chosen.append(test)
-        return chosen
+    def tests(self, module: Path, line: int) -> Iterator[tuple[list[str], float]]:
+        """Tests of each file that execute or use a line, and their seconds."""
+        wanted, total = lines_of(module, line), 0.0
+        for path in files_of(module):
+            tests, seconds = self.trace(path)
+            able = set().union(*(tests.get(at, ()) for at in wanted))
+            chosen = []
+            for test in sorted(able, key=seconds.get):
+                if total and total + seconds[test] > LONGEST:
+                    break
+                total += seconds[test]
+                chosen.append(test)
+            if chosen:
+                yield chosen, sum(map(seconds.get, chosen))
 
-    def outcome(self, module: Path, line: int, text: str) -> str:
-        """What the tests say of a package in which a module has this text."""
-        tests = self.tests(module, line)
-        if not tests:
-            return "no test"
+    @contextmanager
+    def changed(self, module: Path, text: str) -> Iterator[None]:
+        """The package with another text of a module, and with no kernel of before.
+
+        Numba does not see that a function which a kernel calls has changed.
+        """
         path = self.source / module.relative_to(ROOT / "src")
         before, state = path.read_text(), path.stat()
-        if "njit" in before:  # Numba does not see that a function it calls has changed
-            for compiled in self.source.rglob("*.nb?"):
-                compiled.unlink()
+        compiled, cache = "njit" in before, self.folder / "cache"
+        kernels = [*self.source.rglob("*.nb?")] if compiled else []
+        contents = [kernel.read_bytes() for kernel in kernels]
+        for kernel in kernels:
+            kernel.unlink()
+        if compiled:
+            cache.rename(self.folder / "unchanged")
+            cache.mkdir(mode=0o700)
         path.write_text(text)
-        code = self._run(tests, 3 * LONGEST)
+        yield
         path.write_text(before)
         os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
-        if code < 0:
-            return "killed by time"
-        return "killed" if code else "survived"
+        if compiled:
+            for kernel in self.source.rglob("*.nb?"):
+                kernel.unlink()
+            for kernel, content in zip(kernels, contents, strict=True):
+                kernel.write_bytes(content)
+            shutil.rmtree(cache)
+            (self.folder / "unchanged").rename(cache)
+
+    def outcome(self, module: Path, line: int, tree: ast.Module) -> str:
+        """What the tests say of a package in which a module has this tree."""
+        outcome, text = "no test", ast.unparse(tree)
+        compiled = "njit" in text
+        inside = in_function(module, line) and module.stem != "__main__"
+        file = str(self.source / module.relative_to(ROOT / "src"))
+        for tests, seconds in self.tests(module, line):
+            limit = round(3 * seconds) + (COMPILED if compiled else LONGEST)
+            if inside and not compiled:
+                code = self._run(tests, limit, replaced=(file, tree))
+            else:
+                with self.changed(module, text):
+                    code = self._run(tests, limit, anew=True)
+            outcome = "killed" if code > 0 else "killed by time" if code else "survived"
+            if code:
+                break
+        return outcome
 
 
 def main() -> None:
@@ -271,7 +542,7 @@ def main() -> None:
     rng, counts = random.Random(given.seed), Counter()
     modules = {
         module: list(places(module).values())
-        for module in sorted(PACKAGE.rglob("*.py"))
+        for module in MODULES
         if not set(NOT_MUTATED) & set(module.parts)
     }
     # Any line of the package is as likely as any other.
@@ -282,18 +553,17 @@ def main() -> None:
         for module in drawn
         for nodes in rng.sample(modules[module], min(LINES, len(modules[module])))
     ]
-    with tempfile.TemporaryDirectory() as folder:
-        mutants = Mutants(Path(folder))
-        for module, nodes in lines[: given.count]:
-            tree = ast.parse(module.read_text())
-            node = list(ast.walk(tree))[rng.choice(nodes)]
-            before = ast.unparse(node).partition("\n")[0]
-            mutate(node)
-            after = ast.unparse(node).partition("\n")[0]
-            said = mutants.outcome(module, node.lineno, ast.unparse(tree))
-            counts[said] += 1
-            place = f"{module.relative_to(PACKAGE)}:{node.lineno}"
-            print(f"{said}: {place}: {before} -> {after}", flush=True)
+    mutants = Mutants(TRACES / "package")
+    for module, nodes in lines[: given.count]:
+        tree = ast.parse(module.read_text())
+        node = list(ast.walk(tree))[rng.choice(nodes)]
+        before = ast.unparse(node).partition("\n")[0]
+        mutate(node)
+        after = ast.unparse(node).partition("\n")[0]
+        said = mutants.outcome(module, node.lineno, tree)
+        counts[said] += 1
+        place = f"{module.relative_to(PACKAGE)}:{node.lineno}"
+        print(f"{said}: {place}: {before} -> {after}", flush=True)
     print(dict(counts))
 
 

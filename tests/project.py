@@ -1,10 +1,12 @@
 """A working copy of the project, how to call Snakemake in it, and what its jobs say."""
 
+import gc
 import hashlib
 import multiprocessing
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,17 +22,15 @@ PAPER = "stochastic_lagrangian"
 # Two systems: what each rule does, at little cost.
 EXAMPLES = ("harmonic", "duffing")
 FIGURES = ("coefficients", "response", "hamiltonian")
+SMALLER = {
+    "simulate": {"trajectories": 20},
+    "validate": {"trajectories": 10, "samples": 401},
+}
+# The second without what its authors released, and without a sweep.
+PLAIN = {"variants": None, "estimators": {"published": {"sweep": None}}}
 TINY = {
     "replicates": 2,
-    "examples": {
-        "stochastic_lagrangian": {
-            name: {
-                "simulate": {"trajectories": 20},
-                "validate": {"trajectories": 10, "samples": 401},
-            }
-            for name in EXAMPLES
-        }
-    },
+    "examples": {PAPER: {"harmonic": SMALLER, "duffing": SMALLER | PLAIN}},
 }
 
 
@@ -40,27 +40,51 @@ FORKS.set_forkserver_preload(["snakemake.cli"])
 LONGEST = 900
 
 
+class Running:
+    """A Snakemake in `folder` with the packages in `sources`, writing to `files`."""
+
+    def __init__(self, arguments, folder, files, *sources: str | Path):
+        given = arguments, folder, _environment(*sources), files
+        self._process = FORKS.Process(target=_main, args=given)
+        self._process.start()
+        self.pid = self._process.pid
+
+    def send_signal(self, number: int) -> None:
+        if self._process.exitcode is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def wait(self, longest: float = LONGEST) -> int:
+        """How it ended."""
+        self._process.join(longest)
+        assert self._process.exitcode is not None, "Snakemake goes on"
+        return self._process.exitcode
+
+
 def snakemake(
     arguments: Sequence[str], folder: Path, *sources: str | Path
 ) -> subprocess.CompletedProcess:
     """Run Snakemake in `folder` with the packages in `sources`."""
     with tempfile.TemporaryDirectory() as told:
         files = [Path(told, name) for name in ("out", "err")]
-        process = FORKS.Process(
-            target=_main, args=(arguments, folder, _environment(*sources), files)
-        )
-        process.start()
-        process.join(LONGEST)
-        process.kill()
-        process.join()
+        running = Running(arguments, folder, files, *sources)
+        try:
+            code = running.wait()
+        finally:
+            running.kill()
         texts = [file.read_text() for file in files]
-    return subprocess.CompletedProcess(arguments, process.exitcode, *texts)
+    return subprocess.CompletedProcess(arguments, code, *texts)
 
 
 def _main(arguments, folder, environment, files):
     """The command of Snakemake, in a process that was forked for it."""
     for number, file in enumerate(files, start=1):
-        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT), number)
+        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+    # A shell in the background has its children ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.disable()
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
@@ -122,8 +146,7 @@ class Project:
             study["examples"] = {
                 paper: kept
                 for paper, names in study["examples"].items()
-                if paper == PAPER
-                and (kept := [n for n in names if n.split("-")[0] in examples])
+                if paper == PAPER and (kept := [n for n in names if n in examples])
             }
         studies = config["studies"]
         config["studies"] = {k: v for k, v in studies.items() if v["examples"]}
@@ -147,16 +170,11 @@ class Project:
         arguments = *arguments, "--configfile", "overrides.yaml"
         return snakemake(arguments, self.folder, self.folder / "src")
 
-    def start(self, *arguments: str, **options) -> subprocess.Popen:
-        """Start Snakemake and do not wait for it."""
-        given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        return subprocess.Popen(
-            [sys.executable, "-m", "snakemake", *arguments]
-            + ["--configfile", "overrides.yaml"],
-            cwd=self.folder,
-            env=_environment(self.folder / "src"),
-            **(given | options),
-        )
+    def start(self, told: Path, *arguments: str) -> Running:
+        """Start Snakemake, which writes to `told`, and do not wait for it."""
+        arguments = *arguments, "--configfile", "overrides.yaml"
+        told.write_text("")
+        return Running(arguments, self.folder, [told, told], self.folder / "src")
 
     def digests(self) -> dict[str, str]:
         """SHA-256 of every NetCDF file of the results."""

@@ -26,7 +26,7 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 import leastaction as la
-from leastaction.recordings.error import RecordingError
+from leastaction.recordings.refusals import RecordingError
 
 # Velocity within which dry friction turns, of the motion as it is simulated.
 SHARP = 1e-3
@@ -557,7 +557,10 @@ def judged(machine: Machine) -> tuple[str, str, str]:
     if law.verdict == "no law found":
         return "refused", "", said
     L, D = machine.truth
-    compared = law.score(la.System(L, dissipation=D))
+    try:
+        compared = law.score(la.System(L, dissipation=D))
+    except ValueError:  # a term of the truth is no candidate
+        return ("silent" if law.verdict == "found" else "honest"), "", said
     harmless = [t for t in compared.extra if _holds_zero(law, t)]
     exact = not compared.missing and len(harmless) == len(compared.extra)
     covered, free, worst = _coverage(law, compared)

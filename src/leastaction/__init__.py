@@ -19,7 +19,7 @@ _PUBLIC = {
     "calibrate": "recordings.thermal_calibration:calibrate",
     "Law": "recordings.law:Law",
     "describe": "recordings.describe:describe",
-    "RecordingError": "recordings.error:RecordingError",
+    "RecordingError": "recordings.refusals:RecordingError",
     "System": "core.system:System",
     "system": "core.observations:system",
     "simulate": "core.observations:simulate",

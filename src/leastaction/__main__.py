@@ -18,6 +18,85 @@ LANGUAGES = ("c", "numpy", "jax")
 INTERRUPTED, PIPE_CLOSED = 130, 141
 
 
+# Options of the commands: name, metavar (with three dots: may be repeated), help, and
+# what else argparse should know.
+READING = (
+    ("separator", None, "between columns, if it is not found"),
+    ("skip-lines", "N", "above the table", {"type": int, "default": 0}),
+    ("columns", "NAMES", "of a table without: t,theta,torque"),
+)
+CLOCK = (
+    ("time", "NAME[:UNIT]", "column of the time, and its unit if not in its heading"),
+    ("rate", "HZ", "samples per second, without --time", {"type": float}),
+    ("trajectory", "NAME", "column that tells trajectories apart"),
+    ("gap", "STEPS", "of time, that begin a trajectory", {"type": float}),
+)
+_COLUMN, _QUANTITY = "NAME[:COLUMN]:UNIT[,KEY=VALUE]...", "'NUMBER UNIT'"
+LEARN = (
+    ("coordinate", _COLUMN, "such as theta:deg, or theta='atan2(x - x0, y0 - y)'"),
+    ("velocity", _COLUMN, "such as theta:gyro:deg/s"),
+    ("acceleration", _COLUMN, "such as x:acc:m/s^2"),
+    (
+        *("sensor", _COLUMN),
+        "such as 'x1ddot + ground:floor 1:m/s^2' (random excitation)",
+    ),
+    ("input", _COLUMN, "such as x:force:N"),
+    ("state", _COLUMN, "such as p:momentum:'kg m/s' (kind ports)"),
+    ("output", _COLUMN, "such as v:current:A (kind ports)"),
+    ("position", _COLUMN, "such as x:m, of a field in a long table"),
+    ("length", "METRES", "of the line of a field", {"type": float}),
+    ("ends", "ENDS", "of the line of a field, such as clamped,free"),
+    ("unknown", "NAME...", "in an expression, the centre of a circle: such as x0"),
+    (
+        *("kind", None),
+        "of the table: motion (default), density, field, ports or snapshots",
+        {"default": "motion"},
+    ),
+    ("term", "FUNCTION:TERM...", "of L, D, S^2 or H, such as L:-x**2/2"),
+    ("known", "FUNCTION:TERM...", "of L, D, S^2 or H, such as D:xdot**2/2=0.5"),
+    (
+        *("excitation", None, "random: a force that nobody recorded"),
+        {"choices": ("none", "random"), "default": "none"},
+    ),
+    ("reference", "TERMS", "known inertia, such as 1.2*xdot**2/2"),
+    ("held-out", "LABEL...", "trajectory for the prediction alone", {"default": None}),
+    ("accept", "REFUSAL...", "refusal to pass over, as its message names it"),
+    ("test", "TABLE...", "another table with the same columns, to be predicted"),
+    ("title", None, "heading of the law", {"default": ""}),
+    ("out", "FOLDER", "default: law/", {"type": Path, "default": Path("law")}),
+    ("quiet", None, "no progress bar", {"action": "store_true"}),
+)
+MODES = (
+    (
+        *("sensor", "NAME[:COLUMN]:UNIT"),
+        "output, such as roof:m/s^2; all columns if there is none",
+        {"action": "append", "default": []},
+    ),
+    ("band", "HZ", "highest frequency of interest", {"type": float}),
+    ("place", "NAME=X,Y...", "of a sensor, for the figure of shapes"),
+    ("shape", "X,Y,......", "known shape by sensor, whose MAC is printed"),
+    (
+        *("setups", None),
+        "each table is a set-up; sensors with the same name did not move",
+        {"action": "store_true"},
+    ),
+    ("title", None, "heading", {"default": ""}),
+    ("out", "FOLDER", "modes/", {"type": Path, "default": Path("modes")}),
+)
+CALIBRATE = (
+    ("sensor", "NAME[:COLUMN]:UNIT", "of the position, such as z:V"),
+    ("temperature", _QUANTITY, "such as '293 K'"),
+    ("mass", _QUANTITY, "such as '3e-18 kg'"),
+    ("drag", _QUANTITY, "such as '9.4e-9 kg/s'"),
+    ("radius", _QUANTITY, "such as '0.5 um'"),
+    ("viscosity", _QUANTITY, "such as '1.0e-3 Pa*s'"),
+    ("density", _QUANTITY, "such as '2000 kg/m^3'"),
+    ("band", "LOW:HIGH...", "frequencies to trust, Hz", {"default": None}),
+    ("title", None, "heading", {"default": ""}),
+    ("out", "FILE", None, {"type": Path, "default": Path("calibration.md")}),
+)
+
+
 class _Version(argparse.Action):
     """Print the version, which is looked up only then."""
 
@@ -38,198 +117,46 @@ def parser() -> argparse.ArgumentParser:
     )
     program.add_argument("--version", action=_Version, nargs=0, help="and exit")
     commands = program.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    demo = commands.add_parser("demo", help="write a table to try with: a pendulum")
-    demo.add_argument(
+
+    def command(name: str, about: str, run: Callable, *rows: tuple):
+        one = commands.add_parser(name, help=about)
+        one.set_defaults(run=run)
+        if rows:
+            one.add_argument("table", nargs="+", help="CSV, white space or NetCDF")
+        for row in rows:
+            _add_option(one, *row)
+        return one
+
+    command("demo", "write a table to try with: a pendulum", _demo).add_argument(
         "words",
         nargs="*",
         metavar="[KIND] [TABLE]",
         help="kind of the table, density, field, ports or snapshots; file, swings.csv",
     )
-    describe = commands.add_parser(
-        "describe", help="what the columns look like, and how to learn from them"
-    )
-    learn = commands.add_parser(
-        "learn", help="write law.md, figures and model.nc of a table"
-    )
-    modes = commands.add_parser(
-        "modes", help="write modes.md, figures and modes.csv of a randomly shaken table"
-    )
-    calibrate = commands.add_parser(
-        "calibrate", help="stiffness and sensor of a trapped particle from its spectrum"
-    )
-    export = commands.add_parser(
-        "export", help="write the accelerations of a model.nc as C, NumPy or JAX"
-    )
+    about = "what the columns look like, and how to learn from them"
+    command("describe", about, _describe, *READING)
+    about = "write law.md, figures and model.nc of a table"
+    command("learn", about, _learn, *READING, *CLOCK, *LEARN)
+    about = "write modes.md, figures and modes.csv of a randomly shaken table"
+    command("modes", about, _modes, *READING, *CLOCK, *MODES)
+    about = "stiffness and sensor of a trapped particle from its spectrum"
+    command("calibrate", about, _calibrate, *READING, *CLOCK, *CALIBRATE)
+    about = "write the accelerations of a model.nc as C, NumPy or JAX"
+    export = command("export", about, _export)
     export.add_argument("model", help="as `learn` wrote it, such as law/model.nc")
     export.add_argument("source", help="to write: model.c or model.py")
     export.add_argument("--language", choices=LANGUAGES, help="jax, for model.py")
-    for one in (describe, learn, modes, calibrate):
-        one.add_argument("table", nargs="+", help="CSV, white space or NetCDF")
-        one.add_argument("--separator", help="between columns, if it is not found")
-        one.add_argument(
-            "--skip-lines", type=int, default=0, metavar="N", help="above the table"
-        )
-        one.add_argument(
-            "--columns", metavar="NAMES", help="of a table without: t,theta,torque"
-        )
-    _add_columns(learn.add_argument)
-    _add_analysis(learn.add_argument)
-    _add_modes(modes.add_argument)
-    _add_calibration(calibrate.add_argument)
-    demo.set_defaults(run=_demo)
-    describe.set_defaults(run=_describe)
-    learn.set_defaults(run=_learn)
-    modes.set_defaults(run=_modes)
-    calibrate.set_defaults(run=_calibrate)
-    export.set_defaults(run=_export)
     return program
 
 
-def _add_columns(add: Callable) -> None:
-    """Options that say what the columns of a table are."""
-    _add_clock(add)
-    for name, example in (
-        ("coordinate", "theta:deg, or theta='atan2(x - x0, y0 - y)'"),
-        ("velocity", "theta:gyro:deg/s"),
-        ("acceleration", "x:acc:m/s^2"),
-        ("sensor", "'x1ddot + ground:floor 1:m/s^2' (random excitation)"),
-        ("input", "x:force:N"),
-        ("state", "p:momentum:'kg m/s' (kind ports)"),
-        ("output", "v:current:A (kind ports)"),
-        ("position", "x:m, of a field in a long table"),
-    ):
-        add(
-            f"--{name}",
-            action="append",
-            default=[],
-            metavar="NAME[:COLUMN]:UNIT[,KEY=VALUE]",
-            help=f"such as {example}; may be repeated",
-        )
-    add("--length", metavar="METRES", type=float, help="of the line of a field")
-    add("--ends", metavar="ENDS", help="of the line of a field, such as clamped,free")
-    add(
-        "--unknown",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="in an expression, the centre of a circle: such as x0; may be repeated",
-    )
-
-
-def _add_clock(add: Callable) -> None:
-    """Options that say when samples were taken."""
-    add(
-        "--time",
-        metavar="NAME[:UNIT]",
-        help="column of the time, and its unit if not in its heading",
-    )
-    add("--rate", type=float, metavar="HZ", help="samples per second, without --time")
-    add("--trajectory", metavar="NAME", help="column that tells trajectories apart")
-    add("--gap", type=float, metavar="STEPS", help="of time, that begin a trajectory")
-
-
-def _add_analysis(add: Callable) -> None:
-    """Options that say how a law is found, and where it is written."""
-    add(
-        "--kind",
-        default="motion",
-        help="of the table: motion (default), density, field, ports or snapshots",
-    )
-    for name, example in (("term", "L:-x**2/2"), ("known", "D:xdot**2/2=0.5")):
-        add(
-            f"--{name}",
-            action="append",
-            default=[],
-            metavar="FUNCTION:TERM",
-            help=f"of L, D, S^2 or H, such as {example}; may be repeated",
-        )
-    add(
-        "--excitation",
-        choices=("none", "random"),
-        default="none",
-        help="random: a force that nobody recorded",
-    )
-    add("--reference", metavar="TERMS", help="known inertia, such as 1.2*xdot**2/2")
-    add(
-        "--held-out",
-        action="append",
-        metavar="LABEL",
-        help="trajectory for the prediction alone; may be repeated",
-    )
-    add(
-        "--accept",
-        action="append",
-        default=[],
-        metavar="REFUSAL",
-        help="refusal to pass over, as its message names it; may be repeated",
-    )
-    add(
-        "--test",
-        action="append",
-        default=[],
-        metavar="TABLE",
-        help="another table with the same columns, to be predicted; may be repeated",
-    )
-    add("--title", default="", help="heading of the law")
-    add("--out", type=Path, default=Path("law"), metavar="FOLDER", help="default: law/")
-    add("--quiet", action="store_true", help="no progress bar")
-
-
-def _add_modes(add: Callable) -> None:
-    """Options of an operational modal analysis."""
-    _add_clock(add)
-    add(
-        "--sensor",
-        action="append",
-        default=[],
-        metavar="NAME[:COLUMN]:UNIT",
-        help="output, such as roof:m/s^2; all columns if there is none",
-    )
-    add("--band", type=float, metavar="HZ", help="highest frequency of interest")
-    add(
-        "--place",
-        action="append",
-        default=[],
-        metavar="NAME=X,Y",
-        help="of a sensor, for the figure of shapes; may be repeated",
-    )
-    add(
-        "--shape",
-        action="append",
-        default=[],
-        metavar="X,Y,...",
-        help="known shape by sensor, whose MAC is printed; may be repeated",
-    )
-    add(
-        "--setups",
-        action="store_true",
-        help="each table is a set-up; sensors with the same name did not move",
-    )
-    add("--title", default="", help="heading")
-    add("--out", type=Path, default=Path("modes"), metavar="FOLDER", help="modes/")
-
-
-def _add_calibration(add: Callable) -> None:
-    """Options of a thermal calibration."""
-    _add_clock(add)
-    add("--sensor", metavar="NAME[:COLUMN]:UNIT", help="of the position, such as z:V")
-    for name, example in (
-        ("temperature", "293 K"),
-        ("mass", "3e-18 kg"),
-        ("drag", "9.4e-9 kg/s"),
-        ("radius", "0.5 um"),
-        ("viscosity", "1.0e-3 Pa*s"),
-        ("density", "2000 kg/m^3"),
-    ):
-        add(f"--{name}", metavar="'NUMBER UNIT'", help=f"such as '{example}'")
-    add(
-        "--band",
-        action="append",
-        metavar="LOW:HIGH",
-        help="frequencies to trust, Hz; may be repeated",
-    )
-    add("--title", default="", help="heading")
-    add("--out", type=Path, default=Path("calibration.md"), metavar="FILE")
+def _add_option(command, name: str, metavar: str, about: str, more=()) -> None:
+    """Add an option from a row of one of the tables."""
+    more = dict(more) | ({"metavar": metavar} if metavar else {})
+    if metavar and metavar.endswith("..."):
+        more = {"action": "append", "default": []} | more
+        more["metavar"] = metavar.removesuffix("...")
+        about += "; may be repeated"
+    command.add_argument(f"--{name}", help=about, **more)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -252,8 +179,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from leastaction.recordings.error import RecordingError
     from leastaction.recordings.interfaces import SHELL, in_words
+    from leastaction.recordings.refusals import RecordingError
 
     try:
         options.run(options)
@@ -266,7 +193,7 @@ def _run(options: argparse.Namespace) -> int:
 def _demo(options) -> None:
     from leastaction.core.files import save_text
     from leastaction.recordings.demo import demo_of
-    from leastaction.recordings.error import RecordingError
+    from leastaction.recordings.refusals import RecordingError
 
     path, table, about, more = demo_of(options.words)
     if Path(path).exists():
@@ -290,10 +217,10 @@ def _learn(options) -> None:
         library_of_options,
     )
     from leastaction.recordings.configuration import MOTION, OF_KINDS
-    from leastaction.recordings.error import RecordingError
     from leastaction.recordings.import_recording import plain_text
     from leastaction.recordings.interfaces import OPTIONS
     from leastaction.recordings.learn import check_table, learn
+    from leastaction.recordings.refusals import RecordingError
 
     logging.getLogger("matplotlib").setLevel(logging.WARNING)
     columns = {
@@ -376,14 +303,14 @@ def _modes(options) -> None:
         )
         for setup in setups
     )
-    found = first.merge(*others) if others else first
+    merged = first.merge(*others) if others else first
     options.out.mkdir(parents=True, exist_ok=True)
-    save_text(found.to_markdown(), options.out / "modes.md")
-    found.to_csv(options.out / "modes.csv")
-    for name in found.figures:
-        save_figure(found.plot(name), options.out / f"{name}.png")
-    print(found)
-    made = ["modes.md", "modes.csv", *(f"{name}.png" for name in found.figures)]
+    save_text(merged.to_markdown(), options.out / "modes.md")
+    merged.to_csv(options.out / "modes.csv")
+    for name in merged.figures:
+        save_figure(merged.plot(name), options.out / f"{name}.png")
+    print(merged)
+    made = ["modes.md", "modes.csv", *(f"{name}.png" for name in merged.figures)]
     print(f"Written to {options.out}/: {', '.join(made)}", file=sys.stderr)
 
 
@@ -393,7 +320,7 @@ def _calibrate(options) -> None:
     from leastaction.recordings.configuration import KNOWN_OF_PARTICLE
     from leastaction.recordings.thermal_calibration import calibrate
 
-    found = calibrate(
+    calibration = calibrate(
         options.table,
         time=_time(options),
         sensor=columns_of_options("sensor", [options.sensor] * bool(options.sensor)),
@@ -404,8 +331,8 @@ def _calibrate(options) -> None:
         **_reading(options),
         **({} if options.gap is None else {"gap": options.gap}),
     )
-    save_text(found.to_markdown(), options.out)
-    print(found)
+    save_text(calibration.to_markdown(), options.out)
+    print(calibration)
 
 
 def _export(options) -> None:
@@ -413,7 +340,7 @@ def _export(options) -> None:
     from leastaction.core.files import save_text
     from leastaction.core.model import load
     from leastaction.core.system import System
-    from leastaction.recordings.error import RecordingError
+    from leastaction.recordings.refusals import RecordingError
     from leastaction.recordings.source_code import language_of, left_out, source_code
 
     try:
@@ -445,7 +372,7 @@ def _refuse_other_law(folder: Path, source: str) -> None:
     """Refuse a folder with the law of another table, and what is no folder."""
     from leastaction.core.contracts import ContractError
     from leastaction.core.files import load_parts
-    from leastaction.recordings.error import RecordingError
+    from leastaction.recordings.refusals import RecordingError
 
     if folder.is_file():
         raise RecordingError(f"--out {folder} is a file; name a folder")
@@ -465,7 +392,7 @@ def _refuse_other_law(folder: Path, source: str) -> None:
 
 
 def _time(options) -> dict:
-    from leastaction.recordings.error import RecordingError
+    from leastaction.recordings.refusals import RecordingError
 
     if options.time is None and options.rate is None:
         raise RecordingError(

@@ -95,13 +95,13 @@ def _default_stages(method: type[Step]) -> list[dict]:
 def _set(sections: Mapping, methods: Sequence[type[Step]], name: str, value) -> None:
     """Put a setting into the section of the first method that has it."""
     for method in methods:
-        own = sections[method.stage]
+        part = sections[method.stage]
         if name in method.model_fields:
-            own[name] = value
+            part[name] = value
             return
         stages = _default_stages(method)
         if stages and name in stages[0]:
-            own["stages"] = [s | {name: value} for s in own.get("stages", stages)]
+            part["stages"] = [s | {name: value} for s in part.get("stages", stages)]
             return
     known = dict.fromkeys(name for method in methods for name in method.model_fields)
     raise ValueError(unknown("setting", name, [n for n in known if n != "method"]))

@@ -44,7 +44,7 @@ def terms(model):
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("arm")
-    return identified(recording(folder), folder)
+    return identified(recording(folder, every=5), folder)
 
 
 def test_lagrangian_and_leading_loss(found):
@@ -76,7 +76,7 @@ def test_free_run_of_swings_inside_the_trained_amplitudes(found):
     [
         ({"every": 50}, {"thetadot**2*sin(theta)", "theta**4"}),
         ({"step": 0.01, "every": 10}, {"sin(theta)"}),
-        ({"segments": (3, 4, 5), "held": [5]}, {"sin(theta)"}),
+        ({"every": 2, "segments": (3, 4, 5), "held": [5]}, {"sin(theta)"}),
     ],
 )
 def test_the_skeleton_survives(options, extra, tmp_path):

@@ -12,7 +12,7 @@ from leastaction.core.symmetries import (
     symmetries_of_terms,
 )
 from leastaction.core.system import System
-from leastaction.recordings.noether_quantity import noether_quantity
+from leastaction.recordings.conserved import noether_quantity
 
 PLANE = "x y xdot ydot"
 CASES = {

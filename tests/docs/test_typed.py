@@ -5,12 +5,10 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
-import sys
-from contextlib import redirect_stdout
+from contextlib import chdir, redirect_stdout
 from decimal import Decimal
 from functools import cache
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 
 import pytest
 from project import ROOT
@@ -52,16 +50,19 @@ def agree(shown: str, printed: str) -> None:
 
 @pytest.fixture(scope="module")
 def laboratory(tmp_path_factory):
-    """A folder, and what a command prints there; each is run once."""
+    """A folder, and what a command or a program prints there; each is run once."""
     folder = tmp_path_factory.mktemp("laboratory")
 
     @cache
-    def run(*words):
-        done = subprocess.run(
-            [sys.executable, *words], cwd=folder, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+    def run(line):
+        printed = TextIOWrapper(BytesIO(), encoding="utf-8")
+        with chdir(folder), redirect_stdout(printed):
+            if line.startswith("leastaction "):
+                assert main(shlex.split(line)[1:]) == 0
+            else:
+                exec(line, {})  # the page itself
+        printed.flush()
+        return printed.buffer.getvalue().decode()
 
     return folder, run
 
@@ -73,17 +74,17 @@ def test_a_page_runs_as_typed(page, laboratory):
     typed = [part.partition("\n") for part in lines if part.startswith("leastaction")]
     assert len(typed) >= 2
     for line, _, shown in typed:
-        agree(shown, run("-m", *shlex.split(line)))
+        agree(shown, run(line))
     program, shown = blocks(page, "python")[0], blocks(page, "text")[0]
-    agree(shown, run("-c", program))
+    agree(shown, run(program))
 
 
 def test_the_files_that_the_first_page_made(laboratory, monkeypatch, capsys):
     folder, run = laboratory
     learn = "leastaction learn swings.csv --time t --trajectory run"
-    words = [*shlex.split(learn), "--coordinate", "theta:rad"]
-    run("-m", "leastaction", "demo", "swings.csv")
-    printed = run("-m", *words)
+    learn += " --coordinate theta:rad"
+    run("leastaction demo swings.csv")
+    printed = run(learn)
     made = sorted(path.name for path in (folder / "law").iterdir())
     figures = ["dynamics.png", "prediction.png", "residuals.png"]
     assert made == sorted(["law.md", "model.nc", *figures])
@@ -94,7 +95,8 @@ def test_the_files_that_the_first_page_made(laboratory, monkeypatch, capsys):
     assert again.terms.equals(law.terms) and again.source == law.source
     monkeypatch.chdir(folder)
     shutil.copy("swings.csv", "other.csv")
-    assert main(["learn", "other.csv", *words[3:]]) == 1
+    other = learn.replace("swings.csv", "other.csv")
+    assert main(shlex.split(other)[1:]) == 1
     assert "law/ holds the law of swings.csv" in capsys.readouterr().err
 
 

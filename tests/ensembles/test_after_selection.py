@@ -19,8 +19,8 @@ from leastaction.ensembles.after_selection import (
 from leastaction.ensembles.innovation_tests import simulated_size
 from leastaction.ensembles.innovations_likelihood import Likelihood
 from leastaction.ensembles.modes import modes
-from leastaction.ensembles.sliding_width import profiled_width
 from leastaction.ensembles.state_space import Structure
+from leastaction.ensembles.term_search import profiled_width
 
 LINEAR = Structure((2, 5))
 

@@ -1,15 +1,13 @@
 """A project to which something happens, and how to catch a job at work."""
 
 import contextlib
-import signal
 import subprocess
 import time
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import psutil
-from project import Project
+from project import Project, Running
 
 FOLDER = "results/stochastic_lagrangian/harmonic"
 OBSERVATIONS = f"{FOLDER}/observations.nc"
@@ -106,20 +104,12 @@ class Disturbed(Project):
     @contextlib.contextmanager
     def _started(self):
         """A Snakemake on its way to the target."""
-        with open(self.folder / "caught.txt", "w") as told:
-            process = self.start(
-                *(self.target, "--cores", "1"),
-                stdout=told,
-                stderr=subprocess.STDOUT,
-                # A shell in the background has its children ignore it.
-                preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
-            )
-            try:
-                yield process
-            finally:
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
-                process.wait()
+        process = self.start(self.folder / "caught.txt", self.target, "--cores", "1")
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
 
     def told(self) -> str:
         """What the Snakemake of `caught` said."""
@@ -130,7 +120,7 @@ class Disturbed(Project):
         parts = place.parent.glob(f".{place.name}.*.part")
         return any(part.stat().st_size for part in parts)
 
-    def _worker(self, process: subprocess.Popen) -> psutil.Process:
+    def _worker(self, process: Running) -> psutil.Process:
         end = time.monotonic() + 120
         while time.monotonic() < end:
             for child in psutil.Process(process.pid).children(recursive=True):

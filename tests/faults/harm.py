@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, Phase, seed, settings
 CASES = {
     "expressions": (150, 10_000),
     "examples": (50, 10_000),
-    "files": (50, 400),
+    "files": (50, 500),
     "tables": (18, 200),
     "late tables": (13, 208),
     "foreign files": (13, 208),

@@ -33,7 +33,7 @@ from leastaction import recipes
 from leastaction.core.contracts import ContractError
 from leastaction.core.files import load, save
 from leastaction.recordings.describe import describe
-from leastaction.recordings.error import RecordingError
+from leastaction.recordings.refusals import RecordingError
 from leastaction.recordings.tables import open_table
 
 LIBRARY = {

@@ -9,7 +9,7 @@ from disturbed import Disturbed
 from project import Project
 from recorded import rig, rows, write
 
-from leastaction.recordings.error import RecordingError
+from leastaction.recordings.refusals import RecordingError
 from leastaction.recordings.tables import unchanged
 
 OBSERVATIONS = "results/recordings/arm/observations.nc"

@@ -21,19 +21,21 @@ TRUTH = {"-u_x**2/2": 4.0, "-u**2/2": 3.0, "u_t**2/2": 0.4, "u_xt**2/2": 0.03}
 @cache
 def string(seed: int, times: int = 4000) -> np.ndarray:
     """u_tt = 4 u_xx − 3 u − .4 u_t + .03 u_xxt + Ẇ between fixed ends."""
-    rng, seen = np.random.default_rng(seed), np.zeros((times, len(PLACES)))
-    for k in np.pi / LENGTH * np.arange(1, MODES + 1):
-        square, loss = 4.0 * k**2 + 3.0, 0.4 + 0.03 * k**2
-        rates = np.array([[0.0, 1.0], [-square, -loss]])
-        moved, spread = discretised(rates, np.diag([0.0, 1.0]), STEP)
-        state = rng.standard_normal(2) * np.sqrt(
-            [1 / (2 * loss * square), 1 / (2 * loss)]
-        )
-        root, path = np.linalg.cholesky(spread), np.empty(times)
-        for j in range(times):
-            path[j] = state[0]
-            state = moved @ state + root @ rng.standard_normal(2)
-        seen += np.outer(path, np.sqrt(2 / LENGTH) * np.sin(k * np.array(PLACES)))
+    rng, k = np.random.default_rng(seed), np.pi / LENGTH * np.arange(1, MODES + 1)
+    squares, losses = 4.0 * k**2 + 3.0, 0.4 + 0.03 * k**2
+    both = [
+        discretised(np.array([[0.0, 1.0], [-square, -loss]]), np.diag([0.0, 1.0]), STEP)
+        for square, loss in zip(squares, losses, strict=True)
+    ]
+    moved, spread = map(np.array, zip(*both, strict=True))
+    normals = rng.standard_normal((MODES, times + 1, 2))
+    state = normals[:, 0] / np.sqrt(2 * np.stack([losses * squares, losses], 1))
+    kicks = np.einsum("kij,ktj->tki", np.linalg.cholesky(spread), normals[:, 1:])
+    paths = np.empty((times, MODES))
+    for path, kick in zip(paths, kicks, strict=True):
+        path[:] = state[:, 0]
+        state = np.einsum("kij,kj->ki", moved, state) + kick
+    seen = paths @ (np.sqrt(2 / LENGTH) * np.sin(np.outer(k, PLACES)))
     return seen + 0.02 * seen.std(axis=0) * rng.standard_normal(seen.shape)
 
 

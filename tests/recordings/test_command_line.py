@@ -204,7 +204,7 @@ def tables_of_kinds():
     yield "snapshots", {"run": start, "t": row / 10, "x": np.cos(9 * row / 10 + phase)}
 
 
-@pytest.mark.parametrize(("kind", "columns"), tables_of_kinds())
+@pytest.mark.parametrize(("kind", "columns"), [*tables_of_kinds()])
 def test_a_table_of_another_kind_is_seen(kind, columns, tmp_path):
     frame = pd.DataFrame(columns)
     assert la.describe(frame).kind == kind

@@ -6,12 +6,12 @@ from recorded import imported, rig, write
 from scipy.linalg import expm, solve_continuous_lyapunov
 
 from leastaction.recordings.bandwidth_spline import spectrum
-from leastaction.recordings.error import RecordingError
 from leastaction.recordings.excitation import (
     UNRECORDED,
     energy_turns,
     unrecorded_force,
 )
+from leastaction.recordings.refusals import RecordingError
 
 ONE = (np.array([[1.0]]), np.array([[1.0]]))
 # Inertia and stiffness of two unlike storeys, main period 2π over the lowest frequency.

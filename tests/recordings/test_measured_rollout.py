@@ -1,16 +1,45 @@
-"""Forces that a law misses, and what they say of it."""
+"""Forces that a law misses, what they say of it, and runs that they are read from."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import sympy as sp
 import xarray as xr
 
 from leastaction.core.euler_lagrange import symbols
-from leastaction.recordings.measured_rollout import force_error
+from leastaction.likelihood.iterated_smoother import smooth_motion
+from leastaction.likelihood.measured_motion import MeasuredMotion
+from leastaction.recordings.measured_rollout import (
+    enough_steps,
+    followed,
+    force_error,
+    windows_of,
+)
 from leastaction.recordings.remarks import is_lost
-from leastaction.trajectories.multiple_shooting import Positions, Segments
 from leastaction.trajectories.variational_equations import variational_equations
+
+SENSOR = np.full(1, 1e-3)
+
+
+def missed_by(motion, c, constants):
+    """Forces in windows of half a second, the motion smoothed without a law."""
+    path = smooth_motion(motion, 1e-3 * SENSOR)[0][:, :2, 0]
+    return force_error(motion, path, SENSOR, np.array(c), np.array(constants), 0.5)[:2]
+
+
+def pendulum(sigma=1e-3, duration=4.0, dt=0.02):
+    """Swings of a pendulum with noisy positions, and the states behind them."""
+    x, v = symbols(["x", "xdot"])
+    equations, c = (
+        variational_equations([v**2, sp.cos(x)], ["x"]),
+        np.array([0.5, 9.81]),
+    )
+    rows = round(duration / dt)
+    path = equations.rollout(np.array([[2.0, 0.3]]), c, dt, rows, 8)[0]
+    noise = sigma * np.random.default_rng(1).standard_normal((rows, 1))
+    motion = MeasuredMotion(equations, path[:, :1] + noise, [slice(0, rows)], dt, 1)
+    return motion, path, c
 
 
 @pytest.mark.parametrize(
@@ -44,8 +73,8 @@ def test_a_constant_force_that_a_law_misses_is_seen_in_every_window():
         half = np.arange(2 * steps * len(time)) * 0.01 / (2 * steps)
         return 2 * np.sin(half)[:, None]
 
-    positions = Positions(equations, q[:, None], 0.01, np.full(1, 1e-3), 1, nodes)
-    missing, mean, _ = force_error(positions, np.array([0.5, 0]), np.array([1]), 0.5)
+    motion = MeasuredMotion(equations, q[:, None], [slice(0, 1000)], 0.01, 1, nodes)
+    missing, mean = missed_by(motion, [0.5, 0], [1])
     np.testing.assert_allclose(missing, 0.3, atol=1e-4)
     windows = force.reshape(20, -1)
     np.testing.assert_allclose(mean[::2, 0], windows.mean(axis=1), atol=0.05)
@@ -64,13 +93,69 @@ def test_a_blow_between_two_windows_is_a_recorded_force():
         def nodes(steps, force=force):
             return force[:: fine // steps, None]
 
-        start = Segments(np.array([0]), np.array([samples]), np.array([[0.1, 0.0]]))
-        c = np.array([0.5, -2.0, 0.0])
-        begun = Positions(
-            equations, np.zeros((samples, 1)), dt, np.full(1, 1e-3), 8, nodes
-        )
-        motion = replace(begun, q=begun.rollout(start, c, samples)[0, :, :1])
-        missing, mean, _ = force_error(motion, c, np.array([2]), 0.5)
+        c, start = np.array([0.5, -2.0, 0.0]), np.array([[0.1, 0.0]])
+        path = equations.rollout(start, c, dt, samples, 8, nodes(8))[0, :, :1]
+        motion = MeasuredMotion(equations, path, [slice(0, samples)], dt, 8, nodes)
+        missing, mean = missed_by(motion, c, [2])
         assert np.abs(missing).max() < 0.01
         rms.append(np.sqrt((mean**2).mean()))
     assert max(rms) < 1.5 * min(rms)
+
+
+@pytest.mark.parametrize("duration", [0.001, 0.3, 0.7, 100.0])
+def test_windows_cover_every_row_once(duration):
+    motion = pendulum()[0]
+    parts = windows_of(motion, 3, len(motion.y), duration)
+    rows = [row for part in parts for row in range(part.start, part.stop)]
+    assert rows == list(range(3, len(motion.y)))
+    assert min(part.stop - part.start for part in parts) >= 4
+
+
+def test_begins_of_windows_are_those_of_least_squares():
+    """The path obeys the law in every window, and a begin moved by δ fits no better."""
+    motion, truth, c = pendulum(duration=2.0)
+    motion = replace(motion, parts=windows_of(motion, 0, len(motion.y), 1.0), steps=4)
+    start = truth + np.array([0.1, -0.5])  # far off, and no motion of the law
+    path = followed(motion, start, c, SENSOR)
+    for part in motion.parts:
+        rows, y = part.stop - part.start, motion.y[part]
+
+        def run(begin, rows=rows):
+            return motion.equations.rollout(begin[None], c, motion.dt, rows, 4)[0]
+
+        best = run(path[part.start])
+        np.testing.assert_allclose(best, path[part], atol=1e-6)
+        least = ((best[:, :1] - y) ** 2).sum()
+        for change in 2e-4 * np.array([[1, 0], [-1, 0], [0, 5], [0, -5]]):
+            moved = run(path[part.start] + change)[:, :1]
+            assert ((moved - y) ** 2).sum() > least
+
+
+def test_a_window_that_no_law_follows_is_not_finite():
+    motion, truth, _ = pendulum(duration=1.0)
+    assert not np.isfinite(followed(motion, truth, np.zeros(2), SENSOR)).all()
+
+
+def test_a_window_that_is_lost_leaves_the_others_alone():
+    motion, truth, c = pendulum()
+    motion = replace(motion, parts=windows_of(motion, 0, len(motion.y), 1.0))
+    lost = motion.parts[1]
+
+    def force(steps, size=np.nan):
+        nodes = np.zeros((2 * steps * len(motion.y), 1))
+        nodes[2 * steps * lost.start : 2 * steps * (lost.stop - 1)] = size
+        return nodes
+
+    found = followed(replace(motion, force=force), truth, c, SENSOR)
+    alone = followed(motion, truth, c, SENSOR)
+    others = np.delete(np.arange(len(truth)), np.arange(lost.start, lost.stop))
+    np.testing.assert_allclose(found[others], alone[others], atol=1e-6)
+    assert np.isnan(found[lost]).any()
+
+
+def test_steps_follow_the_noise():
+    motion, truth, c = pendulum()
+    coarse, fine = (
+        enough_steps(motion, truth, c, np.array([sigma])) for sigma in (0.1, 1e-7)
+    )
+    assert coarse.steps < fine.steps

@@ -19,9 +19,9 @@ import leastaction as la
 from leastaction.__main__ import main
 from leastaction.core.settings import ConfigError
 from leastaction.recordings.configuration import read_recordings, recording_from_config
-from leastaction.recordings.error import RecordingError
+from leastaction.recordings.excitation import relaxes
 from leastaction.recordings.interfaces import PYTHON, SHELL, in_words
-from leastaction.recordings.no_oscillation import relaxes
+from leastaction.recordings.refusals import RecordingError
 
 HEADER = "run,t,theta"
 GOOD = rows()
@@ -108,7 +108,9 @@ no text | ^.* => PK\0\0 | |
 10 names alone | (?s)\n.* => \n | | there is no row below the names
 11 too short | piece | trajectory: null |
     it goes one way and never turns around
-a bead | bead | |
+an angle relaxes | bead | |
+    as an overdamped motion does, whose inertia is not seen; expected an oscillation
+a bead | bead | coordinates: {theta: um} |
     `leastaction calibrate` gives corner frequency, stiffness and drag
 short | short | |
     periods; expected 3 periods at least, better ten in each of six trajectories. Record

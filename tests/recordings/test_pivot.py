@@ -11,9 +11,9 @@ from scipy.integrate import solve_ivp
 import leastaction as la
 from leastaction.__main__ import main
 from leastaction.recordings.configuration import SETTINGS
-from leastaction.recordings.error import RecordingError
 from leastaction.recordings.import_recording import import_recording
 from leastaction.recordings.pivot import fit_circle
+from leastaction.recordings.refusals import RecordingError
 
 CENTRE, RADIUS = np.array([612.3, 104.7]), 287.0
 PIVOT = {"expression": "atan2(x - x0, y - y0)", "unknown": ["x0", "y0"]}

@@ -6,7 +6,7 @@ import pytest
 from frames import LEVEL, frame, storeys
 
 import leastaction as la
-from leastaction.recordings.error import RecordingError
+from leastaction.recordings.refusals import RecordingError
 
 RATE = 50.0
 SENSORS = {

@@ -7,8 +7,8 @@ from synthetic import config, model
 from leastaction_papers.configuration.example import NoiseLimits, Ours, Targets
 from leastaction_papers.scorecard.case import (
     Case,
-    Found,
     Row,
+    Score,
     count,
     keys,
     make_row,
@@ -47,8 +47,8 @@ def test_the_kind_of_a_limit_is_that_of_the_summary(summary, limit, ours, target
 
 def test_a_function_may_tell_of_several_things_or_of_none():
     def values(case):
-        yield Found(np.zeros(2), "x", unit="m")
-        yield Found(np.zeros(2), "y", note="seen")
+        yield Score(np.zeros(2), "x", unit="m")
+        yield Score(np.zeros(2), "y", note="seen")
 
     first, second = rows(Row("of {}", values))
     assert (first["quantity"], first["unit"]) == ("of x", "m")

@@ -24,7 +24,7 @@ def candidate(number, true=0.0, main=0.0, published=0.0, **options):
         label=f"$D_{{{number}}}$",
         unit="",
         true=true,
-        given=False,
+        fixed=False,
         values={MAIN: np.ones(10), BASELINE: np.ones(10)},
         std={MAIN: np.ones(10), BASELINE: np.ones(10)},
         selected={MAIN: chosen(main), BASELINE: chosen(published)},

@@ -11,8 +11,8 @@ from leastaction_papers.scorecard.panel import Panel
 from leastaction_papers.scorecard.readings import OURS
 from leastaction_papers.scorecard.scorecard import (
     COLUMNS,
+    EXTRA,
     FACTS,
-    OWN,
     example_rows,
     from_csv,
     pooled_rows,
@@ -239,7 +239,7 @@ def test_printed_numbers_ours_and_facts_are_counted_apart():
     assert (fact["ours_median"], fact["target"], fact["verdict"]) == (4, "fact", "")
     counts = verdict_counts(frame)
     assert list(counts.index.names) == ["paper", "kind"]
-    printed, own, facts = (counts.loc["paper", kind] for kind in (OURS, OWN, FACTS))
+    printed, own, facts = (counts.loc["paper", kind] for kind in (OURS, EXTRA, FACTS))
     assert (printed["meets"], printed["paper-errs"], printed.sum()) == (1, 1, 2)
     assert (own["misses"], facts["no target"]) == (0, 1)
     assert own["meets"] >= 5 and counts.to_numpy().sum() == len(frame)

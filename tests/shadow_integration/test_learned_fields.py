@@ -194,18 +194,15 @@ def damped_motions(rate: float, noise: float, motions: int = 4) -> np.ndarray:
     square = np.fft.rfftfreq(nodes, 1 / nodes) ** 2
 
     def slope(_, state):
-        u, v = np.split(state, 2)
+        u, v = state.reshape(2, motions, nodes)
         bent = np.fft.irfft(-square * np.fft.rfft(u), nodes)
-        return np.concatenate([v, bent - u - u**3 - rate * v])
+        return np.concatenate([v, bent - u - u**3 - rate * v]).ravel()
 
-    found = []
-    for a, b, c, d, e, f in rng.normal(0, 0.4, (motions, 6)):
-        start = a + b * np.cos(x) + c * np.sin(2 * x), d + e * np.sin(x) + f * np.cos(x)
-        solved = solve_ivp(
-            slope, (0, times[-1]), np.hstack(start), t_eval=times, rtol=1e-9, atol=1e-11
-        )
-        found.append(solved.y[:nodes].T)
-    u = np.array(found)
+    a, b, c, d, e, f = rng.normal(0, 0.4, (motions, 6)).T[..., None]
+    start = a + b * np.cos(x) + c * np.sin(2 * x), d + e * np.sin(x) + f * np.cos(x)
+    exact = {"t_eval": times, "rtol": 1e-10, "atol": 1e-12, "method": "DOP853"}
+    solved = solve_ivp(slope, (0, times[-1]), np.ravel(start), **exact)
+    u = solved.y.reshape(2, motions, nodes, -1)[0].swapaxes(1, 2)
     return u + noise * rng.standard_normal(u.shape)
 
 

@@ -60,17 +60,14 @@ def test_second_attempts(slurm, tmp_path):
     local = with_limits(local)
     cluster = on_cluster(twin(local, tmp_path / "cluster"))
     cluster_log = tmp_path / "cluster.txt"
-    with open(cluster_log, "w") as told:
-        process = cluster.start(
-            *TARGETS, *PROFILE, stdout=told, stderr=subprocess.STDOUT
-        )
-        try:
-            disturb(cluster, {KILLED: signal.SIGKILL, STUCK: signal.SIGSTOP})
-            made = local.snakemake(*TARGETS)
-            assert made.returncode == 0, made.stdout + made.stderr
-            code = process.wait(400)
-        finally:
-            process.kill()
+    process = cluster.start(cluster_log, *TARGETS, *PROFILE)
+    try:
+        disturb(cluster, {KILLED: signal.SIGKILL, STUCK: signal.SIGSTOP})
+        made = local.snakemake(*TARGETS)
+        assert made.returncode == 0, made.stdout + made.stderr
+        code = process.wait(400)
+    finally:
+        process.kill()
     text = cluster_log.read_text()
     assert code == 0, text
     assert text.count("Trying to restart job") == 3, text
@@ -137,21 +134,18 @@ def test_a_job_that_is_lost_runs_again(slurm, tmp_path, happens, says, options):
     local = Project.copy(tmp_path / "local", merge(TINY, {"replicates": 100}))
     cluster = on_cluster(twin(local, tmp_path / "cluster"))
     told = tmp_path / "told.txt"
-    with open(told, "w") as file:
-        process = cluster.start(
-            SMALL, *PROFILE, *options, stdout=file, stderr=subprocess.STDOUT
-        )
-        try:
-            end = time.monotonic() + 180
-            while not list((cluster.folder / SMALL).parent.glob(".*.part")):
-                assert time.monotonic() < end, told.read_text()
-                time.sleep(0.2)
-            happens()
-            made = local.snakemake(SMALL)
-            assert made.returncode == 0, made.stdout + made.stderr
-            assert process.wait(400) == 0, told.read_text()
-        finally:
-            process.kill()
+    process = cluster.start(told, SMALL, *PROFILE, *options)
+    try:
+        end = time.monotonic() + 180
+        while not list((cluster.folder / SMALL).parent.glob(".*.part")):
+            assert time.monotonic() < end, told.read_text()
+            time.sleep(0.2)
+        happens()
+        made = local.snakemake(SMALL)
+        assert made.returncode == 0, made.stdout + made.stderr
+        assert process.wait(400) == 0, told.read_text()
+    finally:
+        process.kill()
     text = told.read_text()
     assert says in text
     assert text.count("SLURM jobid") == (1 if options else 2), text

@@ -1,7 +1,5 @@
 """One example of each paper through SLURM: byte for byte what a workstation makes."""
 
-import subprocess
-
 import pytest
 import yaml
 from cluster import PROFILE, on_cluster, twin
@@ -75,15 +73,12 @@ def test_one_job_each(slurm, fresh, request, tmp_path, groups, jobs):
     cluster = on_cluster(twin(fresh, tmp_path / "cluster"))
     grouped = ["--groups", *groups] if groups else []
     told = tmp_path / "cluster.txt"
-    with open(told, "w") as out:
-        process = cluster.start(
-            *TARGETS, *PROFILE, *grouped, stdout=out, stderr=subprocess.STDOUT
-        )
-        try:
-            expected = request.getfixturevalue("workstation")  # meanwhile
-            code = process.wait(600)
-        finally:
-            process.kill()
+    process = cluster.start(told, *TARGETS, *PROFILE, *grouped)
+    try:
+        expected = request.getfixturevalue("workstation")  # meanwhile
+        code = process.wait(600)
+    finally:
+        process.kill()
     text = told.read_text()
     assert code == 0, text
     assert text.count("SLURM jobid") == jobs, text

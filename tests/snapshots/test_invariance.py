@@ -1,5 +1,7 @@
 """Symmetries of Lagrangians learned from snapshots: found, denied, imposed."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ from leastaction.snapshots.discrete_lagrangian import (
     positions_of,
 )
 from leastaction.snapshots.errors_in_variables import orthogonal_distance_regression
-from leastaction.snapshots.invariance import find, invariance, without_fits
+from leastaction.snapshots.invariance import find, invariance, screw_of, without_fits
 from leastaction.snapshots.invariant_features import adapted, invariant_sums
 from leastaction.snapshots.learned_model import LearnedLagrangian
 from leastaction.snapshots.symmetric_fits import SymmetricFits
@@ -138,7 +140,7 @@ def test_what_more_terms_mend_is_no_merit_of_a_symmetry():
 KEPLER = "(xdot**2 + ydot**2)/2 + 1/sqrt(x**2 + y**2)"
 
 
-def patch(level: float):
+def patch(level: float, trajectories=60):
     """Snapshots of falling planets, on one side of the centre."""
     box = {
         "x0": [0.95, 1.25],
@@ -149,7 +151,7 @@ def patch(level: float):
     return la.System(KEPLER).simulate(
         duration=0.48,
         time_step=0.06,
-        trajectories=60,
+        trajectories=trajectories,
         initial_state={"x": "x0", "y": "y0", "xdot": "u0", "ydot": "v0"}
         | {"random": {name: {"uniform": ends} for name, ends in box.items()}},
         noise={"channels": ["q"], "levels": [level]},
@@ -167,7 +169,7 @@ def test_a_rotation_about_a_centre_outside_the_data_is_found(level):
 
 def test_an_imposed_rotation_holds_all_around_its_centre():
     """A motion on the other side is the turned one, though no snapshot is there."""
-    model = fitted(patch(1e-4), impose=True)
+    model = fitted(patch(1e-4, 40), impose=True)
     start, turn = np.array([1.1, -0.05, 0.1, 0.3]), np.diag([-1.0] * 4)
     here, there = (model.rollout(z, 16, 2) for z in (start, turn @ start))
     np.testing.assert_allclose(there.positions, -here.positions, atol=1e-9)
@@ -197,6 +199,57 @@ def test_polynomials_about_a_far_point_deny_nothing():
     one, other = (Symmetry(np.zeros(3), turn, 0.0, 1.0, True) for turn in turns)
     assert fits.odds([one]) > 10 * DECISIVE and fits.odds([other]) > 10 * DECISIVE
     assert np.isnan(fits.odds([one, other], fits.odds([one])))
+
+
+SCREW = (
+    "(xdot**2 + ydot**2 + zdot**2)/2 - (x**2 + y**2)/2"
+    " - 3*((x**2 - y**2)*cos(2*z) + 2*x*y*sin(2*z))/10"
+)
+TURN = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 0]])
+
+
+def test_odds_of_a_screw_depend_on_its_pitch():
+    """The features turn with the axis; without its pitch they have no such L."""
+    data = snapshots(SCREW, 40, levels=[1e-3])
+    fits = fits_without(recorded(data, "independent", 1e-3))
+    right, wrong = (
+        fits.most_probable([Symmetry(offset, TURN, 0.0, 1.0, True)], fits.wide)
+        for offset in np.array([[0, 0, 1.0], [0, 0, 0.75]])
+    )
+    assert right.log_evidence > fits.free.log_evidence + 10 * DECISIVE
+    assert wrong.log_evidence < right.log_evidence - 10 * DECISIVE
+    assert right.noise == pytest.approx(1e-3, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("peak", "poor", "wanted"),
+    [
+        (1.001, 0.98, 1.0),  # not told from a readable number
+        (0.83, 0.82, 0.83),  # told
+        (-1.999, -1.98, -2.0),
+        (1e-4, 0.02, 0.0),  # a rotation
+    ],
+)
+def test_the_advance_of_a_screw_is_the_likeliest(peak, poor, wanted):
+    def most_probable(some, rich):
+        (one,) = some
+        advance = one.offset[2] / one.matrix[1, 0]
+        centre, width = (peak, 2e-3) if rich else (poor, 0.05)
+        return SimpleNamespace(log_evidence=-(((advance - centre) / width) ** 2) / 2)
+
+    fits = SimpleNamespace(
+        most_probable=most_probable, wide=True, free=SimpleNamespace(basis=False)
+    )
+    turn = Symmetry(np.zeros(3), TURN, 0.0, 1.0, True)
+    # The sign of a computed generator is not that of its rotation.
+    near = Symmetry(-np.array([0.1, 0.05, 0.7 * peak]), -TURN, 0.0, 1.0, True)
+    (one,) = screw_of([turn, near], fits)
+    assert one.offset[2] / one.matrix[1, 0] == pytest.approx(wanted, abs=3e-3)
+    assert max(np.abs(one.offset).max(), np.abs(one.matrix).max()) == 1
+    if wanted != 0.83:
+        assert one.offset[2] / one.matrix[1, 0] == wanted
+    shift = Symmetry(np.ones(3), np.zeros((3, 3)), 0.0, 1.0, True)
+    assert screw_of([shift, near], fits) == []
 
 
 @pytest.mark.parametrize(("text", "even"), [(CENTRAL, True), (CHARGED, False)])

@@ -18,37 +18,40 @@ ABOUT_AXIS = AXES @ np.array([[0, -1, 0], [1, 0, 0], [0, 0, 0]]) @ AXES.T
 MATRICES = {2: np.array([[0.0, -1.0], [0.25, 0.0]]), 3: ABOUT_AXIS}
 
 
-def rotation(dof: int, centre) -> Symmetry:
+CENTRE = np.array([2.0, -1.0, 0.5])
+# Coordinates, and how far a turn by 1 advances along the axis.
+MOTIONS = [(2, 0.0), (3, 0.0), (3, 0.75), (3, -1.6)]
+
+
+def motion(dof: int, advance: float = 0.0, centre=CENTRE) -> Symmetry:
     matrix = MATRICES[dof]
-    return Symmetry(-matrix @ np.array(centre), matrix, 0.0, 1.0, True)
+    offset = advance * AXES[:dof, 2] - matrix @ np.array(centre)[:dof]
+    return Symmetry(offset, matrix, 0.0, 1.0, True)
 
 
-def turned(dof: int, degree: int = 4):
+def turned(dof: int, advance: float, degree: int = 4):
     """Features, states, and where the states are after a turn by 0.7."""
-    one, states = (
-        rotation(dof, [2.0, -1.0, 0.5][:dof]),
-        RNG.uniform(-1, 1, (9, 2 * dof)),
-    )
+    one, states = motion(dof, advance), RNG.uniform(-1, 1, (9, 2 * dof))
     given = WeightSpace(degree, 1.3, np.eye(2 * dof), np.zeros(2 * dof))
-    fixed = np.array([2.0, -1.0, 0.5][:dof])
-    back = expm(0.7 * one.matrix).T
-    moved = np.hstack(
-        [fixed + (states[:, :dof] - fixed) @ back, states[:, dof:] @ back]
-    )
+    flow = np.zeros((dof + 1, dof + 1))
+    flow[:dof] = np.column_stack([one.matrix, one.offset])
+    flow = expm(0.7 * flow)[:dof]
+    moved = states @ np.kron(np.eye(2), flow[:, :dof]).T
+    moved[:, :dof] += flow[:, dof]
     return turned_features(given, [one], states), states, moved
 
 
-@pytest.mark.parametrize("dof", MATRICES)
-def test_features_are_the_same_all_around_the_fixed_point(dof):
-    basis, states, moved = turned(dof)
+@pytest.mark.parametrize(("dof", "advance"), MOTIONS)
+def test_features_are_the_same_all_around_the_fixed_point(dof, advance):
+    basis, states, moved = turned(dof, advance)
     values = basis.partial(states)
     np.testing.assert_allclose(basis.partial(moved), values, rtol=1e-9, atol=1e-12)
     assert len(basis.inputs) == 2 * dof - 1 and np.ptp(values, axis=0)[1:].all()
 
 
-@pytest.mark.parametrize("dof", MATRICES)
-def test_derivatives_are_those_of_difference_quotients(dof):
-    basis, states, _ = turned(dof)
+@pytest.mark.parametrize(("dof", "advance"), MOTIONS)
+def test_derivatives_are_those_of_difference_quotients(dof, advance):
+    basis, states, _ = turned(dof, advance)
     b, step = RNG.standard_normal(basis.size), 1e-5
     found, every = basis.derivatives(states, b, 3), factors(2 * dof, 3)
     for i, shift in enumerate(step * np.eye(2 * dof)):
@@ -61,9 +64,9 @@ def test_derivatives_are_those_of_difference_quotients(dof):
         np.testing.assert_allclose(basis.partial(states, *axes) @ b, row, atol=1e-11)
 
 
-@pytest.mark.parametrize("dof", MATRICES)
-def test_compiled_jets_are_the_partial_derivatives(dof):
-    basis, states, moved = turned(dof)
+@pytest.mark.parametrize(("dof", "advance"), MOTIONS)
+def test_compiled_jets_are_the_partial_derivatives(dof, advance):
+    basis, states, moved = turned(dof, advance)
     b, both = RNG.standard_normal(basis.size), np.concatenate([states, moved])
     found = basis.derivatives(both, b, 2)
     gradient, hessian = VariationalIntegrator(basis, b, 0.1, "midpoint").jet(both)
@@ -74,20 +77,19 @@ def test_compiled_jets_are_the_partial_derivatives(dof):
             np.testing.assert_allclose(jet, row, atol=1e-11 * size)
 
 
-def test_only_one_rotation_of_one_plane_turns():
-    basis, states, _ = turned(2)
+def test_only_one_rotation_of_one_plane_or_one_screw_turns():
+    basis, states, _ = turned(2, 0.0)
     shift = Symmetry(np.ones(2), np.zeros((2, 2)), 0.0, 1.0, True)
     squeeze = Symmetry(np.zeros(2), np.diag([1.0, -1.0]), 0.0, 1.0, True)
-    one = rotation(2, [0, 0])
+    one = motion(2, centre=np.zeros(2))
     for some in ([shift], [squeeze], [one, shift], []):
         assert turned_features(basis, some, states) is None
 
 
-def test_a_screw_motion_has_no_features_here():
-    """Those of its rotation alone would deny it, whatever the pitch."""
+def test_features_of_a_screw_motion_depend_on_its_pitch():
+    """The angle of the axis counts: what one has, no other has, nor the rotation."""
+    states = RNG.uniform(-1, 1, (9, 6))
     given = WeightSpace(3, 1.3, np.eye(6), np.zeros(6))
-    states, along = RNG.uniform(-1, 1, (9, 6)), AXES[:, 2]
-    for pitch, none in ((0.0, False), (0.75, True), (1.0, True)):
-        screw = Symmetry(pitch * along, ABOUT_AXIS, 0.0, 1.0, True)
-        assert (turned_features(given, [screw], states) is None) == none
-        assert not none or adapted(given, [screw]) is None
+    one, other = (turned_features(given, [motion(3, a)], states) for a in (0.75, 1.0))
+    assert np.ptp(one.partial(states) - other.partial(states)) > 0.1
+    assert adapted(given, [motion(3, 1.0)]) is None

@@ -232,16 +232,56 @@ def test_every_equation_of_motion_is_explained(reference):
 
 
 def test_null_vectors_minimise_the_ratio(rng):
-    rows = rng.normal(size=(30, 4))
-    gram, inertia = rows.T @ rows, np.diag(rng.uniform(1, 2, 4))
-    (value,), (vector,) = null_vectors(gram[None], inertia[None])
-    other = rng.normal(size=(200, 4))
-    ratio = np.einsum("ni,ij,nj->n", other, gram, other)
-    ratio = ratio / np.einsum("ni,ij,nj->n", other, gram + inertia, other)
-    assert value < ratio.min()
-    assert vector @ gram @ vector / (vector @ (gram + inertia) @ vector) == (
-        pytest.approx(value)
-    )
+    """Of each of several pairs, whatever the units of the columns."""
+    rows = rng.normal(size=(3, 30, 4)) * [1.0, 1e-3, 1e2, 1.0]
+    gram = np.swapaxes(rows, 1, 2) @ rows
+    inertia = gram[:1] * np.eye(4) * rng.uniform(0.1, 2, 4)
+    inertia = np.repeat(inertia, 3, axis=0)
+    values, vectors = null_vectors(gram, inertia)
+    for g, k, value, vector in zip(gram, inertia, values, vectors, strict=True):
+        other = rng.normal(size=(200, 4)) / np.sqrt(np.diag(g))
+        ratio = np.einsum("ni,ij,nj->n", other, g, other)
+        ratio = ratio / np.einsum("ni,ij,nj->n", other, g + k, other)
+        assert value < ratio.min()
+        assert vector @ g @ vector / (vector @ (g + k) @ vector) == pytest.approx(value)
+
+
+# Excess of one term more, its standard error, its least coefficient over the standard
+# error; whether it is taken beside an excess of 1 that must be halved.
+FURTHER = [
+    (0.1, 0.01, 9.0, True),
+    (0.45, 0.01, 9.0, True),
+    (0.55, 0.1, 9.0, True),
+    (0.55, 0.01, 9.0, False),
+    (0.1, 0.01, 5.0, False),
+]
+
+
+@pytest.mark.parametrize("begin", [1.0, 0.02])
+@pytest.mark.parametrize(("excess", "error", "z", "taken"), FURTHER)
+def test_a_further_term_is_certain_and_halves_the_excess(
+    begin, excess, error, z, taken
+):
+    """None is tried beside an excess of two standard errors."""
+
+    def left(value, spread, z):
+        excesses = np.array([-1.0, 1.0] * 10)
+        unit = Refit(np.ones(1), np.ones(1), 1.0, excesses).excess_std
+        std = np.array([0.0, 1 / z])
+        return Refit(np.ones(2), std, value, excesses * spread / unit)
+
+    models = {(0,): left(begin, 0.01, 9.0)}
+    models |= {(0, 1): left(2.0, 0.01, 9.0), (0, 2): left(excess, error, z)}
+    tried = []
+
+    def around(size):
+        tried.append(size)
+        return [(0, 1), (0, 2)]
+
+    model, support = method._grown(models.get, (0,), around, range(1, 2), 2.0)
+    taken = taken and begin == 1.0
+    assert support == ((0, 2) if taken else (0,)) and model is models[support]
+    assert tried == ([1] if begin == 1.0 else [])
 
 
 def test_acceleration_error_knows_truth_scale_and_singular_models(truth):

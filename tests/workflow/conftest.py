@@ -4,11 +4,6 @@ import pytest
 from project import Project
 
 
-def pytest_collection_modifyitems(items):
-    """Run the longest tests first."""
-    items.sort(key=lambda item: "workflow" not in item.path.parts)
-
-
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory) -> Project:
     """The tiny workflow, run once from an empty folder."""

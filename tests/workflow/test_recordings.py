@@ -73,8 +73,9 @@ def test_machines_whose_data_are_absent_are_named(copied, monkeypatch):
     assert "emps/emps_train.csv" in page
 
 
-# Rows of the tables of `leastaction demo` that are enough here.
-ENOUGH = {"density": 20_000, "ports": 1003, "field": 131, "snapshots": 201}
+# Rows of the tables of `leastaction demo` that are enough here. One rule makes the law
+# of any kind: of the others, tests/docs/test_other_tables.py compares what it reads.
+ENOUGH = {"ports": 1003, "snapshots": 201}
 
 
 @pytest.fixture(scope="module")
@@ -101,9 +102,7 @@ def own_tables(copied, tmp_path_factory) -> Path:
 @pytest.mark.parametrize(
     "kind, term",
     [
-        ("density", "-x**4/4"),
         ("ports", "J_12"),
-        ("field", "c^2"),
         ("snapshots", "frequency 1"),
     ],
 )

@@ -126,7 +126,7 @@ OTHERS = [f".{kind}" for kind in KINDS if kind != "svg"]
 
 # Paths of more bytes, their derivatives and their library are dropped when all that reads
 # them is done: seconds make them again. `--notemp` keeps them.
-MOST_BYTES_KEPT = 5e8
+MOST_BYTES_KEPT = 3e8
 LARGE = {
     n for (_, n), e in EXAMPLES.items() if jobs.bytes_of_paths(e) > MOST_BYTES_KEPT
 }

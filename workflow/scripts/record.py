@@ -2,7 +2,7 @@
 
 import leastaction.core.process as process
 from leastaction.core.files import save_text
-from leastaction.recordings.stand_in import recorded_table
+from leastaction.recordings.demo import recorded_table
 
 
 def main(settings: dict, table: str) -> None:

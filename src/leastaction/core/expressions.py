@@ -107,6 +107,14 @@ def parse(text: str | int | float, names: Iterable[str]) -> sp.Expr:
     return _Reader(source, table).read(tree, 0)
 
 
+def parsed(where: str, text, names: Sequence[str]) -> sp.Expr:
+    """Expression of a text; `where` it stands begins the ValueError if it is none."""
+    try:
+        return parse(text, names)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
 def names_in(text: str | int | float) -> list[str]:
     """Names that an expression may use, functions and constants left out, each once.
 

@@ -95,21 +95,21 @@ def open_foreign(path: str | Path, names: Sequence[str]) -> Iterator[xr.Dataset]
 def _oversized(file: netCDF4.Dataset, names: Sequence[str]) -> list[str]:
     """What cannot be read within the memory of a table, a sentence each."""
     variables = {name: file.variables[name] for name in names}
-    found = [
+    untyped = [
         f"variable {name!r} holds {v.dtype}; expected numbers or text"
         for name, v in variables.items()
         if v.dtype is not str and getattr(v.dtype, "kind", "") not in {*"iufSU"}
     ]
-    if found:
-        return found
-    asked = {f"variable {n!r}": v.size * _bytes_of(v) for n, v in variables.items()}
+    if untyped:
+        return untyped
+    sizes = {f"variable {n!r}": v.size * _bytes_of(v) for n, v in variables.items()}
     for name, v in variables.items():
         if v.chunking() not in ("contiguous", None):
-            asked[f"a chunk of {name!r}"] = math.prod(v.chunking()) * _bytes_of(v)
+            sizes[f"a chunk of {name!r}"] = math.prod(v.chunking()) * _bytes_of(v)
     return [
         f"{what} asks for {size} bytes; expected {MOST_BYTES_OF_VARIABLE} at most: "
         "thin it"
-        for what, size in asked.items()
+        for what, size in sizes.items()
         if size > MOST_BYTES_OF_VARIABLE
     ]
 
@@ -121,24 +121,24 @@ def _bytes_of(variable: netCDF4.Variable) -> int:
 
 def _spoilt_attributes(file: netCDF4.Dataset, names: Sequence[str]) -> list[str]:
     """Attributes by which numbers are scaled or marked that are no numbers."""
-    found = []
+    problems = []
     for name in names:
-        given = file.variables[name].__dict__
-        for key in SCALING & set(given):
-            value = np.asarray(given[key])
+        attributes = file.variables[name].__dict__
+        for key in SCALING & set(attributes):
+            value = np.asarray(attributes[key])
             is_number = value.dtype.kind in "iuf" and value.size == 1
             is_mark = key in ("_FillValue", "missing_value")
             if not is_number or not (is_mark or np.isfinite(value).all()):
-                found.append(
+                problems.append(
                     f"attribute {key!r} of variable {name!r} is "
-                    f"{str(given[key])[:60]!r}; expected one number"
+                    f"{str(attributes[key])[:60]!r}; expected one number"
                 )
-        if str(given.get("_Encoding", "utf-8")).lower() not in ("utf-8", "ascii"):
-            found.append(
+        if str(attributes.get("_Encoding", "utf-8")).lower() not in ("utf-8", "ascii"):
+            problems.append(
                 f"variable {name!r} has the text encoding "
-                f"{str(given['_Encoding'])[:60]!r}; expected utf-8"
+                f"{str(attributes['_Encoding'])[:60]!r}; expected utf-8"
             )
-    return found
+    return problems
 
 
 def _refuse_special(path: str | Path) -> None:
@@ -185,15 +185,15 @@ def _checksum(path: str | Path, size: int) -> int:
 def _refuse_inflated(path: str | Path) -> None:
     """Refuse a file that asks for more memory than it has bytes; nothing is read."""
     with netCDF4.Dataset(path) as file:
-        asked = [
+        sizes = [
             v.size * _bytes_of(v)
             for one in (file, *file.groups.values())
             for v in one.variables.values()
         ]
     size = os.path.getsize(path)
-    if sum(asked) > MOST_INFLATED * size:
+    if sum(sizes) > MOST_INFLATED * size:
         raise ContractError(
-            f"{path} has {size} bytes, but its variables ask for {sum(asked)}; "
+            f"{path} has {size} bytes, but its variables ask for {sum(sizes)}; "
             "expected a file as leastaction writes it, which is not compressed"
         )
 
@@ -334,7 +334,7 @@ def load_parts(path: str | Path) -> dict[str, xr.Dataset]:
     """Further datasets of a file, see :func:`save`, checked; its own is not read."""
     with open_dataset(path), netCDF4.Dataset(path) as file:
         names = list(file.groups)
-    found = {}
+    parts = {}
     for name in names:
         with (
             _named_if_unreadable(path),
@@ -346,9 +346,9 @@ def load_parts(path: str | Path) -> dict[str, xr.Dataset]:
                 mask_and_scale=False,
             ) as part,
         ):
-            found[name] = part.load()
-        check(found[name], found[name].attrs.get("contract"), f"{path}, {name}")
-    return found
+            parts[name] = part.load()
+        check(parts[name], parts[name].attrs.get("contract"), f"{path}, {name}")
+    return parts
 
 
 def save(

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from leastaction.core.expressions import symbol
+from leastaction.core.expressions import parsed, symbol
 from leastaction.core.simulation import first_index, halton_starts
-from leastaction.core.system import System, parsed
+from leastaction.core.system import System
 
 
 def initial_states(settings: Mapping, system: System) -> Callable[..., np.ndarray]:

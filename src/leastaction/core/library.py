@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -17,14 +18,13 @@ from leastaction.core.euler_lagrange import (
     symbols,
     velocity_names,
 )
-from leastaction.core.expressions import parse, to_text
+from leastaction.core.expressions import parse, parsed, to_text
 from leastaction.core.gauge import (
     Freedom,
     gauge_freedom,
     representation,
 )
 from leastaction.core.multi_index import factors
-from leastaction.core.system import System, parsed
 
 MOST_CANDIDATES = 2000
 
@@ -251,7 +251,7 @@ class Library(Candidates):
             for a, x in enumerate(q)
         ]
 
-    def damping(self, system: System, scale: float) -> np.ndarray | None:
+    def damping(self, system: Any, scale: float) -> np.ndarray | None:
         """Coefficients of D for the damping of `system` times `scale`, or None."""
         coefficients = np.zeros(len(self.dissipation))
         function = system.evaluated(system.dissipation)

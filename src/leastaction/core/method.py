@@ -263,11 +263,11 @@ class Identify(Step):
 def _over_cases(function, observations, *others, **selection):
     """All cases; what is warned of goes along with data that carry their `warnings`."""
     from leastaction.core.noise_sweep import over_cases
-    from leastaction.core.progress import warnings_told
+    from leastaction.core.progress import logged_warnings
 
     if "warnings" not in observations.attrs:
         return over_cases(function, observations, *others, **selection)
-    with warnings_told() as messages:
+    with logged_warnings() as messages:
         result = over_cases(function, observations, *others, **selection)
     lists = [json.loads(data.attrs.get("warnings", "[]")) for data in others]
     every = dict.fromkeys(text for texts in [*lists, messages] for text in texts)

@@ -194,10 +194,10 @@ class IdentifiedModel:
             )
         else:
             rows = (row for kind, *row in self._sums() if kind == of)
-        found = {name: (value, error) for name, value, error in rows}
-        if term not in found:
-            raise ValueError(unknown(f"candidate of {of}", term, found))
-        return found[term]
+        estimates = {name: (value, error) for name, value, error in rows}
+        if term not in estimates:
+            raise ValueError(unknown(f"candidate of {of}", term, estimates))
+        return estimates[term]
 
     @property
     def system(self) -> System:
@@ -399,22 +399,22 @@ class IdentifiedModel:
             tuple(parse(str(t), names) for t in data[f"{kind}term"].values)
             for kind in kinds
         )
-        found = [data[f"{kind}coefficient_estimate"].values for kind in kinds]
-        found = np.concatenate(found)
-        given = np.flatnonzero(data["coefficient_std"].values == 0)
+        estimates = [data[f"{kind}coefficient_estimate"].values for kind in kinds]
+        estimates = np.concatenate(estimates)
+        fixed = np.flatnonzero(data["coefficient_std"].values == 0)
         kinetic = [i for i, term in enumerate(terms) if term.has(*truth.qdot)]
-        for reference in [*given, *kinetic]:
-            scale = found[reference] if reference in given else 1.0
+        for reference in [*fixed, *kinetic]:
+            scale = estimates[reference] if reference in fixed else 1.0
             references = ((int(reference), float(scale)),)
             library = Library(self.coordinates, terms, references, dissipation=losses)
             projection = library.projection(truth)
             damping = projection and library.damping(truth, projection[1])
             if damping is not None:
                 true = np.concatenate([projection[0], damping])
-                measured = bool(self.inputs) and not len(given)
+                measured = bool(self.inputs) and not len(fixed)
                 true = true / projection[1] if measured else true
-                free = not len(given) and not measured
-                return compare(found, true, library, fit_scale=free)
+                free = not len(fixed) and not measured
+                return compare(estimates, true, library, fit_scale=free)
         raise ValueError(
             "the candidates of the model cannot express the truth; "
             f"{', '.join(map(str, terms))} give no {truth.lagrangian}"
@@ -432,14 +432,14 @@ class IdentifiedModel:
         volatility by coordinate where that is constant, else the terms of S, or of S²
         as ``S^2``), the coefficient as `value`, its standard error `std`, the 95 %
         interval from `low` to `high`, and the `unit`, empty if it is not known. A `std`
-        of zero means that the coefficient is given, NaN that the method has none.
+        of zero means that the coefficient is fixed, NaN that the method has none.
         """
         import pandas as pd
 
         unit_of = self._unit_of()
         rows = [(n, kind, x, std, unit_of(kind, n)) for kind, n, x, std in self._sums()]
-        found = pd.DataFrame(rows, columns=["term", "of", "value", "std", "unit"])
-        return with_intervals(found, self.interval_factor)
+        table = pd.DataFrame(rows, columns=["term", "of", "value", "std", "unit"])
+        return with_intervals(table, self.interval_factor)
 
     def _unit_of(self) -> Callable[[str, str], str]:
         """Unit of the coefficient of a term of a kind."""
@@ -482,8 +482,8 @@ class IdentifiedModel:
     def _sum_of(self, variable: str, terms: str, *place: int) -> tuple:
         """Values, standard errors and names of the terms that are not zero."""
         values = self.dataset[f"{variable}_estimate"].values[place]
-        errors, there = self.dataset[f"{variable}_std"].values[place], values != 0
-        return values[there], errors[there], self.dataset[terms].values[there]
+        errors, nonzero = self.dataset[f"{variable}_std"].values[place], values != 0
+        return values[nonzero], errors[nonzero], self.dataset[terms].values[nonzero]
 
     def latex_terms(self) -> str:
         """L, D and S as LaTeX, each coefficient with its 95 % interval."""
@@ -577,8 +577,8 @@ class IdentifiedModel:
         scores = self.dataset["moment_score"].values
         worst = np.argsort(-np.abs(scores))[:MOST_MOMENTS_NAMED]
         names = self.dataset["moment_name"].values[worst]
-        found = zip(names, scores[worst], strict=True)
-        return ", most of all " + ", ".join(f"{n} ({z:+.2g} s.e.)" for n, z in found)
+        moments = zip(names, scores[worst], strict=True)
+        return ", most of all " + ", ".join(f"{n} ({z:+.2g} s.e.)" for n, z in moments)
 
     def _trust(self) -> list[str]:
         """Line of what a fit says of itself; none if its method has no such tests."""
@@ -634,8 +634,8 @@ def _aligned(lines: Iterable[str]) -> str:
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
 
-def _latex_power(found: re.Match) -> str:
-    return rf" \cdot 10^{{{found[1].translate(_LOWERED)}}}"
+def _latex_power(match: re.Match) -> str:
+    return rf" \cdot 10^{{{match[1].translate(_LOWERED)}}}"
 
 
 def rounded(value: float, width: float) -> tuple[str, str]:
@@ -670,12 +670,12 @@ def interval(value: float, width: float) -> str:
     return " ± ".join(filter(None, rounded(value, width)))
 
 
-def with_intervals(found: "pd.DataFrame", factor: float) -> "pd.DataFrame":
+def with_intervals(table: "pd.DataFrame", factor: float) -> "pd.DataFrame":
     """A table with `low` and `high`, `factor` standard errors from each value."""
-    place, half = found.columns.get_loc("std") + 1, factor * found["std"]
-    found.insert(place, "low", found["value"] - half)
-    found.insert(place + 1, "high", found["value"] + half)
-    return found
+    place, half = table.columns.get_loc("std") + 1, factor * table["std"]
+    table.insert(place, "low", table["value"] - half)
+    table.insert(place + 1, "high", table["value"] + half)
+    return table
 
 
 def acceleration_function(system: System) -> Callable:
@@ -696,21 +696,21 @@ def acceleration_function(system: System) -> Callable:
     dof = system.dof
 
     def acceleration(q, qdot, force=0.0):
-        given = [np.asarray(x, dtype=float) for x in (q, qdot)]
-        if any(x.shape[-1:] != (dof,) for x in given):
+        arrays = [np.asarray(x, dtype=float) for x in (q, qdot)]
+        if any(x.shape[-1:] != (dof,) for x in arrays):
             raise ValueError(
-                f"q and qdot have the shapes {given[0].shape} and {given[1].shape}; "
+                f"q and qdot have the shapes {arrays[0].shape} and {arrays[1].shape}; "
                 f"expected {dof} as the last length"
             )
-        state = np.concatenate(np.broadcast_arrays(*given), axis=-1)
+        state = np.concatenate(np.broadcast_arrays(*arrays), axis=-1)
         flat = state.reshape(-1, 2 * dof)
         pushed = np.broadcast_to(force, (*state.shape[:-1], dof)).reshape(-1, dof)
-        found = np.empty(pushed.shape)
+        accelerations = np.empty(pushed.shape)
         for i, row in enumerate(flat):
             right = np.asarray(rest(*row), float).ravel() + pushed[i]
             left = np.asarray(mass(*row), float).reshape(dof, dof)
-            found[i] = np.linalg.solve(left, right)
-        return found.reshape(*state.shape[:-1], dof)
+            accelerations[i] = np.linalg.solve(left, right)
+        return accelerations.reshape(*state.shape[:-1], dof)
 
     return acceleration
 
@@ -745,10 +745,10 @@ def simulate(
         return np.concatenate([x[dof:], acceleration(x[:dof], x[dof:], push)])
 
     accuracy = {"rtol": TOLERANCE, "atol": TOLERANCE}
-    found = solve_ivp(rate, time[[0, -1]], start, "LSODA", time, **accuracy)
-    if not found.success or found.y.shape[1] != len(time):
-        raise ValueError(f"simulate: the motion does not stay finite ({found.message})")
-    return found.y[:dof].T, found.y[dof:].T
+    run = solve_ivp(rate, time[[0, -1]], start, "LSODA", time, **accuracy)
+    if not run.success or run.y.shape[1] != len(time):
+        raise ValueError(f"simulate: the motion does not stay finite ({run.message})")
+    return run.y[:dof].T, run.y[dof:].T
 
 
 def _without_jumps(system: System, width: float) -> System:
@@ -795,11 +795,11 @@ def _symmetric_root(covariance: np.ndarray) -> np.ndarray:
 
 def _case(dataset: xr.Dataset, path, level, mode) -> xr.Dataset:
     """One case of a sweep over noise."""
-    for name, wanted in (("noise_level", level), ("noise_mode", mode)):
-        there = dataset[name].values.tolist() if name in dataset.dims else []
-        if wanted is not None and wanted not in there:
-            has = f"it has {', '.join(map(str, there))}" if there else "leave it out"
-            raise ValueError(f"{path} has no {name} {wanted!r}; {has}")
-        if there:
-            dataset = dataset.sel({name: there[0] if wanted is None else wanted})
+    for name, value in (("noise_level", level), ("noise_mode", mode)):
+        values = dataset[name].values.tolist() if name in dataset.dims else []
+        if value is not None and value not in values:
+            has = f"it has {', '.join(map(str, values))}" if values else "leave it out"
+            raise ValueError(f"{path} has no {name} {value!r}; {has}")
+        if values:
+            dataset = dataset.sel({name: values[0] if value is None else value})
     return dataset

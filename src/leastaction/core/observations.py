@@ -246,7 +246,6 @@ def simulate(
     from leastaction.core.method import method_of
     from leastaction.core.noise_sweep import along_replicates
     from leastaction.core.settings import checked
-    from leastaction.core.system import System
     from leastaction.core.units import DimensionError, unit
 
     if isinstance(system, str | Mapping):
@@ -261,7 +260,7 @@ def simulate(
     if not isinstance(units or {}, Mapping):
         raise ValueError(f"units is {units!r}; expected units by name, {{'x': 'm'}}")
     for name, text in (units or {}).items():
-        if isinstance(system, System) and name not in system.coordinates:
+        if method.simulates == "coordinates" and name not in system.coordinates:
             known = system.coordinates
             raise ValueError(f"units: {unknown('coordinate', name, known)}")
         try:

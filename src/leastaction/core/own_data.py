@@ -162,9 +162,9 @@ class Kind(ABC):
     def data(self, settings: Mapping) -> str:
         """Kind of data whose recommended recipe is used; `settings` is `import`."""
 
-    def prepared(self, given: Mapping) -> Mapping:
+    def prepared(self, example: Mapping) -> Mapping:
         """What a YAML says, with what methods of the recipe need to be complete."""
-        return given
+        return example
 
     def completed(self, example: dict, units: Mapping) -> list[str]:
         """Fill candidates into a recording in place; what is wrong with it.
@@ -327,5 +327,5 @@ def _ratio(error: float, size: float) -> float:
 @cache
 def kinds() -> Mapping[str, Kind]:
     """Kinds of tables of all families, by name."""
-    found = families.modules("own_data")
-    return {name: kind for module in found for name, kind in module.KINDS.items()}
+    modules = families.modules("own_data")
+    return {name: kind for module in modules for name, kind in module.KINDS.items()}

@@ -113,15 +113,15 @@ class _Once(logging.Filter):
 
     def __init__(self):
         super().__init__()
-        self._seen: set[str] = set()
+        self._messages: set[str] = set()
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record is no warning, or one that was not given yet."""
         if record.levelno != logging.WARNING:
             return True
         message = record.getMessage()
-        known = message in self._seen
-        self._seen.add(message)
+        known = message in self._messages
+        self._messages.add(message)
         return not known
 
 
@@ -134,6 +134,6 @@ def _log_failure(kind, error, trace) -> None:
     if kind.__name__ in EXPECTED:
         logging.error("%s", error)
         return
-    told = isinstance(error, ContractError) or getattr(error, "filename", None)
-    about = None if told else (kind, error, trace)
+    expected = isinstance(error, ContractError) or getattr(error, "filename", None)
+    about = None if expected else (kind, error, trace)
     logging.error("%s: %s", kind.__name__, error, exc_info=about)

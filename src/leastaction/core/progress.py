@@ -18,15 +18,15 @@ _bar: ContextVar = ContextVar("bar", default=None)
 
 
 @contextmanager
-def warnings_told() -> Iterator[list[str]]:
-    """List that gets the warnings which this package logs meanwhile."""
-    told: list[str] = []
+def logged_warnings() -> Iterator[list[str]]:
+    """List of the warnings that this package logs meanwhile."""
+    messages: list[str] = []
     handler = logging.Handler(logging.WARNING)
-    handler.emit = lambda record: told.append(record.getMessage())
+    handler.emit = lambda record: messages.append(record.getMessage())
     logger = logging.getLogger(__name__.partition(".")[0])
     logger.addHandler(handler)
     try:
-        yield told
+        yield messages
     finally:
         logger.removeHandler(handler)
 

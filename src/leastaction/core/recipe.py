@@ -70,15 +70,15 @@ class Recipe(Settings):
         >>> type(recipe)(**recipe.get_params(deep=False)) == recipe
         True
         """
-        found = {method.stage: method for method in self.steps()}
+        parameters = {method.stage: method for method in self.steps()}
         if deep:
-            settings = {stage: dir(method) for stage, method in found.items()}
-            found |= {
-                f"{stage}__{name}": getattr(found[stage], name)
+            settings = {stage: dir(method) for stage, method in parameters.items()}
+            parameters |= {
+                f"{stage}__{name}": getattr(parameters[stage], name)
                 for stage, names in settings.items()
                 for name in names
             }
-        return found
+        return parameters
 
     def set_params(self, **values: Any) -> "Recipe":
         """Change settings, named as in :meth:`get_params`; returns the recipe.
@@ -111,7 +111,7 @@ class Recipe(Settings):
         library: Mapping | None = None,
         advance: Callable[[str], None] = lambda stage: None,
     ) -> "xr.Dataset":
-        """Models of all replicates in memory; ``advance(stage)`` is told each stage."""
+        """Models of all replicates in memory; ``advance(stage)`` is called by stage."""
         from leastaction.core.noise_sweep import along_replicates
 
         library = library or {}
@@ -197,8 +197,8 @@ class Recipe(Settings):
             )
         one = data.isel(replicate=[replicate])
         with progress_bar(3, progress) as advance:
-            found = self.dataset(one, library, advance)
-        self._model = model_of(found, **case)
+            dataset = self.dataset(one, library, advance)
+        self._model = model_of(dataset, **case)
         return self._model
 
     def _observed(self, observations, time):
@@ -379,15 +379,15 @@ def with_recommended_methods(example: Mapping) -> dict:
     """`example` with the recommended method where none is named."""
     if not isinstance(example, Mapping):
         return example
-    given = example.get("estimators")
-    if not given or not isinstance(given, Mapping):
+    estimators = example.get("estimators")
+    if not estimators or not isinstance(estimators, Mapping):
         return dict(example)
     usual = recommended_settings(kind_of_data(example))
     return {
         **example,
         "estimators": {
             name: _completed(recipe, usual) if isinstance(recipe, Mapping) else recipe
-            for name, recipe in given.items()
+            for name, recipe in estimators.items()
         },
     }
 
@@ -404,9 +404,9 @@ def _completed(recipe: Mapping, usual: Mapping) -> dict:
     if filled.get("method") != usual.get("method"):
         return filled
     for key, value in usual.items():
-        given = {} if filled.get(key) is None else filled[key]
-        if isinstance(value, Mapping) and isinstance(given, Mapping):
-            filled[key] = _completed(given, value)
+        section = {} if filled.get(key) is None else filled[key]
+        if isinstance(value, Mapping) and isinstance(section, Mapping):
+            filled[key] = _completed(section, value)
     return filled
 
 

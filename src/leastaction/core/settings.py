@@ -196,7 +196,7 @@ Quantities = dict[str, Quantity]
 
 
 class System(Settings):
-    """A system, the truth of an example, told from others by its `key`."""
+    """A system, the truth of an example, identified by its `key`."""
 
     key: ClassVar[str]
     parameters: dict[str, Parameter] = Field(

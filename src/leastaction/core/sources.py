@@ -75,8 +75,8 @@ def _files(module: str) -> list[Path]:
     names = module.split(".")
     folders = [ROOT.joinpath(*names[:i]) for i in range(1, len(names))]
     path = ROOT.joinpath(*names)
-    own = [path / "__init__.py"] if path.is_dir() else [path.with_suffix(".py")]
-    return [*(f / "__init__.py" for f in folders), *own, *sorted(path.glob("*.html"))]
+    files = [path / "__init__.py"] if path.is_dir() else [path.with_suffix(".py")]
+    return [*(f / "__init__.py" for f in folders), *files, *sorted(path.glob("*.html"))]
 
 
 def write_listing(files: Iterable[Path], path: Path) -> None:

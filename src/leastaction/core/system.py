@@ -31,10 +31,11 @@ from leastaction.core.expressions import (
     CONSTANTS,
     FUNCTIONS,
     check_name,
-    parse,
+    parsed,
     symbol,
 )
 from leastaction.core.families import unknown
+from leastaction.core.library import Library
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -271,10 +272,8 @@ class System:
         """Whether every coordinate has a kinetic energy."""
         return not is_singular(self.mass_matrix)
 
-    def library(self, config: Mapping) -> Any:
+    def library(self, config: Mapping) -> Library:
         """Candidates of the `library` section of an example with this system."""
-        from leastaction.core.library import Library
-
         return Library.from_config(config, self.coordinates)
 
     @property
@@ -552,14 +551,6 @@ def distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     if twice:
         raise ValueError(f"the names {twice} are declared twice")
     return names
-
-
-def parsed(where: str, text, names: Sequence[str]) -> sp.Expr:
-    """Expression of a text; `where` it stands begins the ValueError if it is none."""
-    try:
-        return parse(text, names)
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
 
 
 def _volatility(entries, coordinates: Sequence[str], names: Sequence[str]) -> sp.Matrix:

@@ -111,23 +111,23 @@ class Density(Kind):
 
     def predict(self, held_out, model, observations, recipe, library) -> Prediction:
         """Moments E[𝓛φ] of what was held out, in standard errors; a law's are zero."""
-        own = _moments(observations, recipe, library)
-        names = own["test_name"].values
-        values = coefficients(model, own)
-        seen = own["duration"].values[0]
-        found = _moments(held_out, recipe, library)
-        isometry = Isometry(found["noise_gram"].values[0], recipe.identify.ridge)
-        moments = found["moment"].values[0].mean(axis=0)
-        free = np.isnan(found["known"].values)
-        spread = isometry.covariance(values) / found["duration"].values[0]
+        training = _moments(observations, recipe, library)
+        names = training["test_name"].values
+        values = coefficients(model, training)
+        duration = training["duration"].values[0]
+        moments_of = _moments(held_out, recipe, library)
+        isometry = Isometry(moments_of["noise_gram"].values[0], recipe.identify.ridge)
+        moments = moments_of["moment"].values[0].mean(axis=0)
+        free = np.isnan(moments_of["known"].values)
+        spread = isometry.covariance(values) / moments_of["duration"].values[0]
         slopes = moments[:, free]
         information = slopes.T @ isometry.weights(values) @ slopes
-        spread = spread + slopes @ np.linalg.pinv(information) @ slopes.T / seen
+        spread = spread + slopes @ np.linalg.pinv(information) @ slopes.T / duration
         residual, error = moments @ values, np.sqrt(np.diag(spread))
         scaled = np.linalg.pinv(spread / np.outer(error, error), rcond=1e-6)
         z = residual / error
         j, degrees = float(z @ scaled @ z), np.linalg.matrix_rank(scaled)
-        scatter, parts = _scatter(own, values, recipe.identify.ridge)
+        scatter, parts = _scatter(training, values, recipe.identify.ridge)
         return Prediction(
             ("moment",),
             ("1",),
@@ -148,17 +148,17 @@ class Density(Kind):
 
     def findings(self, model, observations, rollout) -> Findings:
         """Terms of L, D and S²; ratios of D and S² where their scale is open."""
-        law, told = IdentifiedModel(model), json.loads(rollout.attrs["numbers"])
+        law, numbers = IdentifiedModel(model), json.loads(rollout.attrs["numbers"])
         lost = law.not_identifiable
         j, degrees, p = (float(law.dataset[f"j_{k}"]) for k in _OF_J)
         reservations = [_ONLY_RATIOS] if lost else []
-        if told["j_p_value"] < LEAST_P_VALUE:
-            reservations.append(_CONTRADICTED.format(**told))
-        if told["scatter"] > LARGEST_SCATTER:
+        if numbers["j_p_value"] < LEAST_P_VALUE:
+            reservations.append(_CONTRADICTED.format(**numbers))
+        if numbers["scatter"] > LARGEST_SCATTER:
             reservations.append(
-                f"parts of the record scatter {told['scatter']:.2g} times as much as "
-                "the law predicts: samples are too far apart, sensors are noisy, or "
-                "the motion is not stationary; intervals are too narrow"
+                f"parts of the record scatter {numbers['scatter']:.2g} times as "
+                "much as the law predicts: samples are too far apart, sensors are "
+                "noisy, or the motion is not stationary; intervals are too narrow"
             )
         terms = [row for row in _terms(law) if np.isfinite(row[2])]
         half = law.interval_factor
@@ -175,12 +175,12 @@ class Density(Kind):
                 for term, of, value, std, _ in terms
                 if abs(value) < half * std
             ],
-            predicted=[_PREDICTED.format(**told)],
+            predicted=[_PREDICTED.format(**numbers)],
             notes=[
                 f"Hansen's test on the training data: J = {j:.3g}, {degrees:.0f} "
                 f"degrees of freedom, p = {p:.2g}",
                 "scatter between parts of the record over that expected of the law: "
-                f"{told['scatter']:.2g}",
+                f"{numbers['scatter']:.2g}",
             ],
             interval_factor=half,
         )
@@ -245,8 +245,8 @@ def coefficients(model: xr.Dataset, equations: xr.Dataset) -> np.ndarray:
     Where the common factor of damping and noise is not determined, that with the first
     squared volatility one.
     """
-    given = equations.variables
-    values = given["known"].values.copy()
+    terms = equations.variables
+    values = terms["known"].values.copy()
     ratio = model.get("ratio_estimate")
     of = {
         "lagrangian": "coefficient_estimate",
@@ -254,9 +254,9 @@ def coefficients(model: xr.Dataset, equations: xr.Dataset) -> np.ndarray:
         "volatility": "volatility_coefficient_estimate",
     }
     for i in np.flatnonzero(np.isnan(values)):
-        kind, place = str(given["kind"].values[i]), int(given["position"].values[i])
+        kind, place = str(terms["kind"].values[i]), int(terms["position"].values[i])
         row = model[of[kind]].values[0]
-        row = row[int(given["of_dof"].values[i])] if kind == "volatility" else row
+        row = row[int(terms["of_dof"].values[i])] if kind == "volatility" else row
         values[i] = row[place]
         if np.isnan(values[i]) and ratio is not None:
             values[i] = ratio.values[0][i]

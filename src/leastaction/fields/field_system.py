@@ -20,8 +20,7 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.core.expressions import symbol
-from leastaction.core.system import parsed
+from leastaction.core.expressions import parsed, symbol
 from leastaction.fields.domain import Domain, Potential, count_functions
 from leastaction.fields.library import (
     FieldLibrary,

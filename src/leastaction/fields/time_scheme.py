@@ -26,7 +26,7 @@ STANDARD_ERRORS_OF_DISPERSION = 4.0
 def scheme_name(dispersion: tuple[float, float] | None, autocorrelation: float) -> str:
     """Name of the scheme; ``unknown`` if none comes close.
 
-    By ρ and its standard error, or where these cannot be told (None) by γ₁/γ₀.
+    By ρ and its standard error, or where these are unknown (None) by γ₁/γ₀.
     """
     if dispersion is not None:
         value, error = dispersion

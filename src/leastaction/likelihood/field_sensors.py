@@ -24,6 +24,7 @@ from leastaction.ensembles.after_selection import (
 from leastaction.ensembles.innovation_tests import tested
 from leastaction.ensembles.innovations_estimate import shaken_by
 from leastaction.ensembles.innovations_likelihood import (
+    SINGULAR,
     Fit,
     Likelihood,
     normalised_inverse,
@@ -51,8 +52,9 @@ from leastaction.likelihood.field_state_space import (
     with_candidates,
 )
 
-# Modes that are sought in the outputs to begin with; lags per main period, since many
-# modes of a line are faster; rounds that match its modes to those of the outputs.
+# Modes that are sought in the outputs to begin with (2 alone cost one of two beams
+# 35 s instead of 3); lags per main period, since many modes of a line are faster;
+# rounds that match its modes to those of the outputs.
 MODES_OF_START, LAGS_PER_PERIOD, ROUNDS = (1, 2, 3, 4), (6, 12, 24, 48), 6
 # Modes of the line that are kept, within limits: of the variance of a sensor's noise
 # those left out have this part. What is beyond is in the error of the truncation.
@@ -67,11 +69,14 @@ NO_LINE = (
 )
 # Attributes of the readings that go along with a model.
 ATTRIBUTES = ("domain_length", "domain_ends", "time_step", "units")
-# A realised mode with a larger damping ratio is none; eigenvalues that are round-off.
-MOST_DAMPED, ROUNDING = 0.2, 1e-9
-# Starts of each set of candidates that the likelihood compares, and a misfit of modes,
-# squared, that counts as none of theirs.
-STARTS, LARGEST_MISFIT = 8, 0.1
+# Eigenvalues, over the smallest that is elastic, that are round-off.
+ROUNDING = 1e-9
+# Starts of each set of candidates that the likelihood compares: 2, 8 and 16 have led to
+# the same laws of five strings, 2 and 8 of two beams.
+STARTS = 4
+# Mean square of the distance from a number at random to the nearest integer: a misfit
+# of modes, in their numbers, that says nothing.
+AT_RANDOM = 1 / 12
 
 
 class Readings(NamedTuple):
@@ -106,6 +111,36 @@ class Readings(NamedTuple):
         return np.array([rates.index(sensor_of(text)[1]) for text in self.sensors])
 
 
+class Candidates(NamedTuple):
+    """All candidates, names of their columns, and how many of L were listed.
+
+    `usable` are the columns of a law, `further` those that are tested for.
+    """
+
+    fields: FieldCandidates
+    names: list[str]
+    listed: int
+    usable: list[int]
+    further: list[int]
+
+    @classmethod
+    def of(cls, readings: Readings, library: Mapping) -> "Candidates":
+        """Those of a library, and those of L that change along the line."""
+        listed = FieldCandidates(
+            sensor_of(readings.sensors[0])[0],
+            tuple(library["lagrangian"]),
+            tuple(library["dissipation"]),
+            library["reference"],
+        )
+        wide = with_candidates(listed, tapered(listed))
+        count, more = len(listed.lagrangian), len(wide.lagrangian)
+        places = [*range(count), *range(more, more + len(wide.dissipation))]
+        names = [f"L: {term}" for term in wide.lagrangian]
+        names += [f"D: {term}" for term in wide.dissipation]
+        usable = [i for i in places if i != listed.references[0][0]]
+        return cls(wide, names, count, usable, [*range(count, more)])
+
+
 def identify(
     equations: xr.Dataset, settings: Mapping, observations: xr.Dataset, library: Mapping
 ) -> xr.Dataset:
@@ -114,43 +149,11 @@ def identify(
     Raises ValueError if no motion of these candidates follows the readings.
     """
     readings = Readings.of(observations)
-    about = library["lagrangian"], library["dissipation"], library["reference"]
-    field = sensor_of(readings.sensors[0])[0]
-    own = FieldCandidates(field, *(tuple(a) for a in about[:2]), about[2])
-    wide = with_candidates(own, tapered(own))
-    count = len(own.lagrangian)
-    places = [
-        *range(count),
-        *range(len(wide.lagrangian), len(wide.lagrangian) + len(own.dissipation)),
-    ]
-    usable = [i for i in places if i != own.references[0][0]]
-    further = [*range(count, len(wide.lagrangian))]
-    full = Modal.of(wide, readings.line, readings.places, MOST + SPARE)
-    likelihood, first = likeliest(
-        wide, full, readings, starts_of(full, readings, usable), usable
-    )
-    names = [f"L: {t}" for t in wide.lagrangian] + [f"D: {t}" for t in wide.dissipation]
-    if not settings["search"]:
-        first = with_all(likelihood, first, usable)
-    for _ in range(ROUNDS):
-        search = Search(likelihood, usable, further, names, ("equal",))
-        result = search.run([first], "white", settings["search"])
-        # Functions that are the modes of the law itself converge fastest.
-        found = likelihood.model.parameters(result.fit.structure, result.fit.theta)
-        kept = kept_modes(full, readings, found.coefficients)
-        if kept <= likelihood.model.dof:
-            break
-        # Terms stand in for modes that were left out: again with those.
-        begun = likelihood.model.parameters(*first).coefficients
-        likelihood = likelihood_of(wide, full, readings, begun, kept)
-    else:
-        raise ValueError(NO_LINE)
-    likelihood = likelihood_of(wide, full, readings, found.coefficients, kept)
-    fit = likelihood.fit(result.fit.structure, result.fit.theta)
-    if not np.isfinite(fit.value):
-        raise ValueError(NO_LINE)
+    candidates = Candidates.of(readings, library)
+    likelihood, search, result = _searched(readings, candidates, settings["search"])
+    fit = result.fit
     absent = [i for i in result.absent if i not in fit.structure.columns]
-    inside = sum(i in usable for i in absent)
+    inside = sum(i in candidates.usable for i in absent)
     scores = likelihood.scores(fit, absent, True)
     tests = tested(likelihood.model, fit)
     entry, known, _ = likelihood.entries(fit, absent, True)
@@ -158,14 +161,14 @@ def identify(
     nearly = nearest_absent(likelihood, fit, absent, inside, search.penalty)
     white = tests.whiteness >= LEAST_P_VALUE
     covariance = fit.covariance if white else robust_covariance(likelihood, fit)
-    moved = truncation_step(wide, readings, fit, found.coefficients, kept)
+    moved = truncation_step(candidates.fields, readings, likelihood.model, fit)
     fit = with_selection(fit, covariance + np.outer(moved, moved), nearly)
-    best = int(np.argmax(scores[:-1] ** 2)) if absent else 0
+    best, names = int(np.argmax(scores[:-1] ** 2)) if absent else 0, candidates.names
     numbers = {
         "theta": fit.theta,
         "covariance": fit.covariance,
         "column": np.array(fit.structure.columns),
-        "kept": kept,
+        "kept": likelihood.model.dof,
         "truncation": np.abs(moved / np.sqrt(np.diag(fit.covariance))).max(),
         "whiteness": tests.whiteness,
         "predicted_share": tests.past,
@@ -179,21 +182,52 @@ def identify(
         **{name: value for name, (value, *_) in shaken_by(tests.impulses).items()},
     }
     words = {
+        "sensors": readings.sensors,
+        "field": candidates.fields.field,
         "best_absent": names[absent[best]][3:] if absent else "",
         "alternatives": "; ".join(result.rivals),
         "absent": [names[i] for i in absent[:inside]],
-        "lagrangian": list(wide.lagrangian),
-        "dissipation": list(wide.dissipation),
-        "reference": wide.reference,
-        "own": count,
+        "lagrangian": list(candidates.fields.lagrangian),
+        "dissipation": list(candidates.fields.dissipation),
+        "reference": candidates.fields.reference,
+        "own": candidates.listed,
     }
     return CONTRACTS["sensed_field"].dataset(
         numbers,
         {"replicate": observations["replicate"].values},
-        {k: observations.attrs[k] for k in ATTRIBUTES}
-        | {"sensors": readings.sensors, "field": field}
-        | words,
+        {k: observations.attrs[k] for k in ATTRIBUTES} | words,
     )
+
+
+def _searched(readings: Readings, candidates: Candidates, search_terms: bool):
+    """Likelihood in the modes of the law, its search, and what that ends with."""
+    fields, usable = candidates.fields, candidates.usable
+    full = Modal.of(fields, readings.line, readings.places, MOST + SPARE)
+    starts = starts_of(full, readings, usable)
+    likelihood, first = likeliest(fields, full, readings, starts, usable)
+    if not search_terms:
+        first = with_all(first, usable)
+    for _ in range(ROUNDS):
+        search = Search(
+            likelihood, usable, candidates.further, candidates.names, ("equal",)
+        )
+        result = search.run([first], "white", search_terms)
+        law = result.fit.structure, result.fit.theta
+        coefficients = likelihood.model.parameters(*law).coefficients
+        dof = kept_modes(full, readings, coefficients)
+        if dof <= likelihood.model.dof:
+            break
+        # Terms stand in for modes that were left out: again with those.
+        begun = likelihood.model.parameters(*first).coefficients
+        likelihood = likelihood_of(fields, full, readings, begun, dof)
+    else:
+        raise ValueError(NO_LINE)
+    # Functions that are the modes of the law itself converge fastest.
+    likelihood = likelihood_of(fields, full, readings, coefficients, dof)
+    result = replace(result, fit=likelihood.fit(*law))
+    if not np.isfinite(result.fit.value):
+        raise ValueError(NO_LINE)
+    return likelihood, search, result
 
 
 def tapered(candidates: FieldCandidates) -> list[str]:
@@ -207,24 +241,24 @@ def tapered(candidates: FieldCandidates) -> list[str]:
     ]
 
 
-def likelihood_of(candidates, full: Modal, readings: Readings, coefficients, kept: int):
+def likelihood_of(candidates, full: Modal, readings: Readings, coefficients, dof: int):
     """Likelihood in the modes of some coefficients."""
     squares, vectors = full.modes(coefficients)
-    library = QuadraticLibrary(candidates, full.reduced(vectors[:, :kept]))
+    library = QuadraticLibrary(candidates, full.reduced(vectors[:, :dof]))
     shapes = library.modal.shapes
     values = np.concatenate([record.y for record in readings.records])
     main = main_frequency(readings.orders, [r.y for r in readings.records], readings.dt)
     moved = np.nanstd(values, axis=0) / main**readings.orders
     largest = np.abs(shapes).max()
-    rates = np.sqrt(np.maximum(squares[:kept], (1e-3 * main) ** 2))
-    q = moved.max() / largest * np.minimum(main / rates, 1.0)
+    rates = np.sqrt(np.maximum(squares[:dof], main**2))
+    q = moved.max() / largest * main / rates
     noise = np.sqrt(third_differences(readings.records))
     return Likelihood(
         FieldStateSpace(
             library,
             channels_at(readings.sensors, shapes),
             [
-                Record(r.y, np.zeros((1, kept)), np.zeros(kept, bool))
+                Record(r.y, np.zeros((1, dof)), np.zeros(dof, bool))
                 for r in readings.records
             ],
             readings.dt,
@@ -278,15 +312,13 @@ def starts_of(full: Modal, readings: Readings, usable) -> list[np.ndarray]:
     main = main_frequency(readings.orders, series, readings.dt)
     elastic = [i for i in usable if i < len(full.stiffness)]
     lossy = [i - len(full.stiffness) for i in usable if i >= len(full.stiffness)]
-    found = []
+    realisations = []
     for per_period in LAGS_PER_PERIOD:
         stride = max(1, round(2 * np.pi / main / readings.dt / per_period))
         for count in MODES_OF_START:
             realised = StochasticRealisation(series, stride, BLOCKS, 2 * count + 1)
             rates, shapes = realised.rates(2 * count, stride * readings.dt)
-            seen = modes(rates, shapes, count)
-            oscillates = seen[1] < MOST_DAMPED
-            found.append([part[oscillates] for part in seen])
+            realisations.append(modes(rates, shapes, count))
     subsets = [[i] for i in elastic] + [list(two) for two in combinations(elastic, 2)]
     result = []
     for chosen in subsets:
@@ -298,7 +330,7 @@ def starts_of(full: Modal, readings: Readings, usable) -> list[np.ndarray]:
             alone[first] *= main**2 / square[square > ROUNDING * square[FEWEST]][mode]
             starts += [
                 (_matched(full, readings, alone, chosen, lossy, outputs), outputs)
-                for outputs in found
+                for outputs in realisations
                 if len(outputs[0]) >= len(chosen)
             ]
         starts.sort(key=lambda start: -_agreement(full, readings, *start))
@@ -342,7 +374,7 @@ def _agreement(full: Modal, readings: Readings, coefficients, outputs) -> float:
     """
     apart, _ = _apart(full, readings, coefficients, outputs)
     matched = apart.argmin(axis=1)
-    agree = 1 - np.minimum(apart.min(axis=1) / LARGEST_MISFIT, 1.0)
+    agree = 1 - np.minimum(apart.min(axis=1) / AT_RANDOM, 1.0)
     left_out = matched.max() + 1 - len(np.unique(matched))
     return float(agree.sum() - left_out)
 
@@ -381,16 +413,16 @@ def likeliest(candidates, full: Modal, readings: Readings, starts, usable):
         if (text := " ".join(digits)) in tried or not coefficients.any():
             continue
         tried.add(text)
-        kept = min(kept_modes(full, readings, coefficients), MOST_OF_START)
-        likelihood = likelihood_of(candidates, full, readings, coefficients, kept)
+        dof = min(kept_modes(full, readings, coefficients), MOST_OF_START)
+        likelihood = likelihood_of(candidates, full, readings, coefficients, dof)
         start = parameters_of(likelihood.model, coefficients, usable, readings)
         value = likelihood.profiled(*start)[1]
         if value > best:
             best, chosen = value, coefficients
     if chosen is None:
         raise ValueError(NO_LINE)
-    kept = kept_modes(full, readings, chosen)
-    likelihood = likelihood_of(candidates, full, readings, chosen, kept)
+    dof = kept_modes(full, readings, chosen)
+    likelihood = likelihood_of(candidates, full, readings, chosen, dof)
     return likelihood, parameters_of(likelihood.model, chosen, usable, readings)
 
 
@@ -401,9 +433,9 @@ def parameters_of(
 
     The force is that whose motion has the variance that the sensors show.
     """
-    seen = seen_of_modes(model.library.modal, readings, start)[1].sum(axis=0)
+    variances = seen_of_modes(model.library.modal, readings, start)[1].sum(axis=0)
     values = np.concatenate([record.y for record in readings.records])
-    strength = np.sqrt(np.mean(np.nanvar(values, axis=0) / seen))
+    strength = np.sqrt(np.mean(np.nanvar(values, axis=0) / variances))
     noise = np.log(np.sqrt(third_differences(readings.records)))
     columns = tuple(i for i in usable if start[i])
     return Structure(columns, "equal"), np.concatenate(
@@ -411,15 +443,12 @@ def parameters_of(
     )
 
 
-def with_all(likelihood: Likelihood, start, usable) -> tuple[Structure, np.ndarray]:
-    """A start with all usable candidates, those that it lacks nearly zero."""
+def with_all(start, usable) -> tuple[Structure, np.ndarray]:
+    """A start with all usable candidates, those that it lacks zero."""
     structure, theta = start
     count = len(structure.columns)
     value = dict(zip(structure.columns, theta[:count], strict=True))
-    small = 1e-3 * likelihood.typical
-    sign = np.sign([np.trace(m) for m in likelihood.model.library.modal.stiffness])
-    small[: len(sign)] *= sign
-    first = [value.get(i, small[i]) for i in usable]
+    first = [value.get(i, 0.0) for i in usable]
     return replace(structure, columns=tuple(usable)), np.append(first, theta[count:])
 
 
@@ -434,14 +463,15 @@ def error_with_all(likelihood: Likelihood, fit: Fit, absent) -> float:
         if column < len(likelihood.model.library.terms)
     ]
     values, _ = np.linalg.eigh(information / np.outer(size, size))
-    if values[0] < 1e-8:
+    if values[0] < SINGULAR:
         return np.inf
     return float(np.max(error[elastic] / np.abs(fit.theta[elastic]), initial=0.0))
 
 
-def truncation_step(candidates, readings: Readings, fit: Fit, coefficients, kept: int):
+def truncation_step(candidates, readings: Readings, model: FieldStateSpace, fit: Fit):
     """Step of the parameters, I⁻¹ g, in a model with more modes and functions."""
-    more = int(np.ceil(FINER * kept))
+    coefficients = model.parameters(fit.structure, fit.theta).coefficients
+    more = int(np.ceil(FINER * model.dof))
     full = Modal.of(candidates, readings.line, readings.places, more + 2 * SPARE)
     finer = likelihood_of(candidates, full, readings, coefficients, more)
     _, gradient, _ = finer.pieces(fit.structure, fit.theta, fit.axes, fit.order)

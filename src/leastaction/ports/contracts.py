@@ -145,7 +145,7 @@ freedom
         form_p_value [1] p-value of the port-Hamiltonian form
         coefficients [1] coefficients of W, B and of the outputs that do not vanish
         equations [1] equations between them that structure imposes
-        refusal [1] why J, R and H are not told; empty if they are
+        refusal [1] why J, R and H are not identified; empty if they are
     """,
     UNITS,
 )

@@ -85,25 +85,25 @@ class Ports(Kind):
         """Driven motions."""
         return "driven_port"
 
-    def prepared(self, given: Mapping) -> Mapping:
+    def prepared(self, example: Mapping) -> Mapping:
         """Candidates of H and whether there are outputs, as settings of `assemble`.
 
         Without candidates, all products of two states, third and fourth powers.
         """
-        sections, library = given["import"], dict(given.get("library") or {})
+        sections, library = example["import"], dict(example.get("library") or {})
         names = list(sections.get("states") or {"state": None})
         powers = [f"{x}**{k}" for x in names for k in (3, 4)]
         squares = {"polynomial": {"of": names, "degree": 2, "lowest": 2}}
         usual = [squares, {"terms": powers}]
-        own = {
+        settings = {
             "hamiltonian": library.pop("hamiltonian", usual),
             "outputs": bool(sections.get("outputs")),
         }
         recipes = {
-            name: {**recipe, "assemble": own | dict(recipe.get("assemble") or {})}
-            for name, recipe in given["estimators"].items()
+            name: {**recipe, "assemble": settings | dict(recipe.get("assemble") or {})}
+            for name, recipe in example["estimators"].items()
         }
-        return {**given, "library": library, "estimators": recipes}
+        return {**example, "library": library, "estimators": recipes}
 
     def completed(self, example: dict, units: Mapping) -> list[str]:
         """Outputs are those of the ports: with its input each makes a power."""
@@ -136,20 +136,19 @@ class Ports(Kind):
 
     def observations(self, samples: Samples) -> xr.Dataset:
         """Contract ``port_motions``; ValueError of short motions."""
-        found = samples.stacked(LEAST_SAMPLES)
+        arrays = samples.stacked(LEAST_SAMPLES)
         names = samples.names
         ports = names["inputs"]
-        x, u = found["states"], found["inputs"]
-        if "outputs" in found:
+        x, u = arrays["states"], arrays["inputs"]
+        y, units_of_outputs = np.zeros_like(u), []
+        if "outputs" in arrays:
             order = [names["outputs"].index(name) for name in ports]
-            y = found["outputs"][..., order]
-        else:
-            y = np.zeros_like(u)
-        units = dict(zip(ports, samples.units["inputs"], strict=True))
+            y = arrays["outputs"][..., order]
+            units_of_outputs = [samples.units["outputs"][k] for k in order]
         about = {
             "units_of_states": list(samples.units["states"]),
-            "units_of_inputs": [units[name] for name in ports],
-            "units_of_outputs": list(samples.units.get("outputs", ())),
+            "units_of_inputs": list(samples.units["inputs"]),
+            "units_of_outputs": units_of_outputs,
         }
         noise = {"noise_x": np.zeros_like(x)[None], "noise_y": np.zeros_like(y)[None]}
         return CONTRACTS["port_motions"].dataset(
@@ -170,23 +169,23 @@ class Ports(Kind):
 
     def predict(self, held_out, model, observations, recipe, library) -> Prediction:
         """Free runs of states and outputs; infinite where a run is lost."""
-        found = StructureModel(model.isel(replicate=[0]))
+        structure = StructureModel(model.isel(replicate=[0]))
         measured, u = (held_out[name].values[0] for name in ("x", "u"))
         names = [str(name) for name in held_out["state"].values]
         units = list(np.atleast_1d(held_out.attrs["units_of_states"]))
         outputs = list(np.atleast_1d(held_out.attrs.get("units_of_outputs", [])))
-        with_outputs = bool(outputs) and not found.refusal
+        with_outputs = bool(outputs) and not structure.refusal
         if with_outputs:
             measured = np.concatenate([measured, held_out["y"].values[0]], axis=2)
             names += [f"output_{name}" for name in held_out["port"].values]
             units += outputs
-        noise, n = noise_std(measured), len(found.states)
+        noise, n = noise_std(measured), len(structure.states)
         step, runs = float(held_out.attrs["time_step"]), []
         for one, pushed in zip(measured, u, strict=True):
-            run = _runs(found, pushed, step, with_outputs)
+            run = _runs(structure, pushed, step, with_outputs)
             runs.append(free_run(run, one, one[0, :n], noise, len(one)))
         # Its entries have errors of their own, at least those of the most certain one.
-        rows = [] if found.refusal else list(_terms(found, observations))
+        rows = [] if structure.refusal else list(_terms(structure, observations))
         certain = min(
             (std / abs(value) for *_, value, std, _ in rows if std > 0), default=0
         )
@@ -205,17 +204,17 @@ class Ports(Kind):
 
     def findings(self, model, observations, rollout) -> Findings:
         """Entries of J, R, B and H; nothing of a form that does not fit."""
-        found, misses = StructureModel(model), json.loads(rollout.attrs["numbers"])
-        known = found.gauge_dimension
+        law, misses = StructureModel(model), json.loads(rollout.attrs["numbers"])
+        known = law.gauge_dimension
         open_directions = [n for n, x in known.items() if np.isfinite(x) and x > 0]
-        is_open = bool(found.refusal) and any(np.isfinite(x) for x in known.values())
-        terms = [] if found.refusal else list(_terms(found, observations))
-        refusals, reservations = ([], [found.refusal]) if is_open else judged(misses)
+        is_open = bool(law.refusal) and any(np.isfinite(x) for x in known.values())
+        terms = [] if law.refusal else list(_terms(law, observations))
+        refusals, reservations = ([], [law.refusal]) if is_open else judged(misses)
         return Findings(
             terms=terms,
-            refusals=[found.refusal] if found.refusal and not is_open else refusals,
+            refusals=[law.refusal] if law.refusal and not is_open else refusals,
             reservations=reservations,
-            about=str(found),
+            about=str(law),
             scale="The equation is dx/dt = (J - R) ∇H(x) + B u, y = Bᵀ∇H(x).",
             undecided=[
                 f"{OPEN_IF[name]} determine J, R, B and H up to {known[name]:g} free "
@@ -226,9 +225,9 @@ class Ports(Kind):
         )
 
 
-def _terms(found: StructureModel, observations: xr.Dataset):
+def _terms(law: StructureModel, observations: xr.Dataset):
     """Rows of the entries that are not zero."""
-    data = found.dataset
+    data = law.dataset
     unit = _units(observations.attrs)
     for letter, name in PARTS.items():
         values, errors = (
@@ -243,7 +242,7 @@ def _terms(found: StructureModel, observations: xr.Dataset):
     )
     for k in np.flatnonzero(np.nan_to_num(weights)):
         term = str(data["term"].values[k])
-        powers = sp.Poly(parse(term, found.states), *symbols(found.states)).monoms()[0]
+        powers = sp.Poly(parse(term, law.states), *symbols(law.states)).monoms()[0]
         value, error = float(weights[k]), float(errors[k])
         yield term, "H", value, error, unit("H", powers)
 
@@ -278,7 +277,7 @@ def _units(about: Mapping):
     return of
 
 
-def _runs(found: StructureModel, u: np.ndarray, step: float, outputs: bool):
+def _runs(law: StructureModel, u: np.ndarray, step: float, outputs: bool):
     """Runs (run, time, channel) of a motion under its inputs u (time, port), of starts.
 
     The channels are the states, and with `outputs` y = Bᵀ∇H.
@@ -294,13 +293,11 @@ def _runs(found: StructureModel, u: np.ndarray, step: float, outputs: bool):
         with np.errstate(all="ignore"):
             for k in range(count - 1):
                 pushed = (half[2 * k + i][None] for i in range(3))
-                path[:, k + 1] = runge_kutta_step(
-                    found.rates, path[:, k], step, *pushed
-                )
+                path[:, k + 1] = runge_kutta_step(law.rates, path[:, k], step, *pushed)
             if not outputs:
                 return path
-            own = found.dae.efforts(path.reshape(-1, path.shape[2])) @ found.port
-        return np.concatenate([path, own.reshape(len(starts), count, -1)], axis=2)
+            y = law.dae.efforts(path.reshape(-1, path.shape[2])) @ law.port
+        return np.concatenate([path, y.reshape(len(starts), count, -1)], axis=2)
 
     return run
 

@@ -223,10 +223,10 @@ def typical_stiffness(records: Records, port: np.ndarray) -> np.ndarray:
 
 
 def not_excited(records: Records, candidates: Candidates, ports) -> str:
-    """Why B cannot be told from the inputs; empty if it can.
+    """Why B cannot be identified from the inputs; empty if it can.
 
-    An input that is a combination of the functions g and of the other inputs, as far as
-    the noise of the states tells, has no column of B of its own.
+    An input that is a combination of the functions g and of the other inputs, within
+    the noise of the states, has no column of B of its own.
     """
     count = records.u.shape[2]
     g, slopes = candidates.values(records.points)
@@ -234,7 +234,7 @@ def not_excited(records: Records, candidates: Candidates, ports) -> str:
     for j in range(count):
         name, values = ports[j], u[:, j]
         if not np.ptp(values) and not values.any():
-            return f"input {name} is zero: nothing tells column {j + 1} of B; excite it"
+            return f"input {name} is zero: column {j + 1} of B is not excited; drive it"
         regressors = np.hstack([g, np.delete(u, j, axis=1)])
         sizes = np.linalg.norm(regressors, axis=0)
         sizes = np.where(sizes > 0, sizes, 1.0)

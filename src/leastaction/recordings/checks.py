@@ -8,15 +8,19 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from leastaction.recordings.bandwidth_spline import difference_noise, spectrum
-from leastaction.recordings.columns import rough_sensors
-from leastaction.recordings.error import RecordingError
-from leastaction.recordings.excitation import unrecorded_force
-from leastaction.recordings.no_oscillation import (
-    autocorrelation,
-    refuse_one_way,
-    refuse_relaxation,
+from leastaction.recordings.bandwidth_spline import (
+    difference_noise,
+    oscillation,
+    spectrum,
 )
+from leastaction.recordings.columns import rough_sensors
+from leastaction.recordings.excitation import (
+    autocorrelation,
+    goes_one_way,
+    relaxes,
+    unrecorded_force,
+)
+from leastaction.recordings.refusals import reject
 from leastaction.recordings.splitting import Clock, Trajectory
 
 # More distinct values than these are no steps of an encoder in 20,000 samples.
@@ -37,7 +41,8 @@ LEAST_SATURATED, SATURATED_OVER_NEXT = 10, 5.0
 PERIODS_OF_STUCK = 3.0
 # Of a random motion whose period is not seen: 8 samples in one correlate by 0.71.
 LEAST_CORRELATION_OF_NEIGHBOURS = 0.6
-# Half the range of an angle, rad, beyond which it is taken for degrees.
+# Half the range of an angle in a main period, a drift removed, beyond which it is taken
+# for degrees: ten turns back and forth.
 LARGEST_ANGLE = 30.0
 # Half the range over the noise: refused below the first, warned of below the second.
 LEAST_SIGNAL_TO_NOISE, POOR_SIGNAL_TO_NOISE = 5.0, 100.0
@@ -150,46 +155,35 @@ def refuse(
     for place, (name, column) in enumerate(channels["q"].items()):
         own = [q[:, place] for q in series["q"]]
         where = f"{file}, column {column.name!r} ({name})"
-        if max(np.ptp(y) for y in own) == 0:
-            raise RecordingError(
-                where,
-                f"it is {own[0][0] / column.factor + column.offset:g} in every row",
-                "something that moves",
-                "Check the cable and the name of the column, or leave it out",
-            )
         size = max(np.ptp(y) for y in own) / 2
+        if size == 0:
+            value = own[0][0] / column.factor + column.offset
+            reject("no motion", where, value=float(value))
+        raw = [t.values[:, place] for t in kept]
         turns = column.in_radians and spans[place] / 2 > LARGEST_ANGLE
         if turns and "turns" not in accepted:
-            raise RecordingError(
-                where,
-                f"it spans {2 * size:.4g} rad, {2 * size / np.pi / 2:.3g} turns",
-                "an angle in rad",
-                "If the column is in degrees, write `unit: deg`; if the joint really "
-                "turns so far, write `accept: [turns]`",
-            )
+            period = 1 / spectrum(own, clock.step, column.angle).main
+            rows = max(round(period / clock.step), 8)
+            swing = max(oscillation(y[:, None], rows)[0] for y in raw)
+            # Beyond a turn there are no jumps in rad; in degrees, steps look like some.
+            jumps = max(map(np.ptp, raw)) != spans[place]
+            if jumps or swing > LARGEST_ANGLE:
+                reject("turns", where, span=2 * size, turns=size / np.pi)
         _refuse_rates(where, file, name, place, series, channels, clock, accepted)
-        raw = [t.values[:, place] for t in kept]
         if name not in rough:
             least = LEAST_DRIVEN_PERIODS if channels["input"] else LEAST_PERIODS
             least = LEAST_RANDOM_PERIODS if random else least
             found = spectrum(own, clock.step, column.angle)
-            how = bool(channels["input"]), random
+            how = bool(channels["input"]), random, not column.angle
             _refuse_sampling(where, own, raw, clock, found, least, how, accepted)
-    _refuse_dead_input(file, list(settings["import"]["coordinates"]), channels, series)
-    if random and "saturation" not in accepted:
-        _refuse_saturation(file, kept, series["q"], channels, clock)
-
-
-def _refuse_dead_input(file, names, channels, series):
+    names = list(settings["import"]["coordinates"])
     for name, column in channels["input"].items():
         force = np.concatenate([u[:, names.index(name)] for u in series["input"]])
         if np.ptp(force) == 0:
-            raise RecordingError(
-                f"{file}, column {column.name!r} (input of {name})",
-                f"it is {force[0]:g} in every row",
-                "an input that changes",
-                "Check the cable, or leave the input out",
-            )
+            where = f"{file}, column {column.name!r} (input of {name})"
+            reject("dead input", where, value=float(force[0]))
+    if random and "saturation" not in accepted:
+        _refuse_saturation(file, kept, series["q"], channels, clock)
 
 
 def _refuse_saturation(file, kept, coordinates, channels, clock):
@@ -204,24 +198,11 @@ def _refuse_saturation(file, kept, coordinates, channels, clock):
         where = f"{file}, column {column.name!r}"
         count = saturated(np.concatenate(values))
         if count:
-            raise RecordingError(
-                where,
-                f"{count} samples are at its largest or smallest value: the sensor is "
-                "clipped",
-                "a random motion within the range of the sensor",
-                "Measure with a wider range; what is cut off cannot be made up for "
-                "(`accept: [saturation]` if there is a stop)",
-            )
+            reject("saturated", where, count=count)
         rest = max(map(longest_rest, values))
-        if rest * slowest * clock.step > PERIODS_OF_STUCK:
-            raise RecordingError(
-                where,
-                f"nothing changes in {rest} samples, "
-                f"{rest * slowest * clock.step:.0f} main periods: the channel is dead "
-                "there",
-                "a random motion, which does not rest",
-                "Check the cable, cut that part out, or write `accept: [saturation]`",
-            )
+        periods = rest * slowest * clock.step
+        if periods > PERIODS_OF_STUCK:
+            reject("stuck", where, count=rest, periods=periods)
 
 
 def _refuse_rates(where, file, name, place, series, channels, clock, accepted):
@@ -234,71 +215,43 @@ def _refuse_rates(where, file, name, place, series, channels, clock, accepted):
             [np.gradient(y[:, place], clock.step) for y in series[below]]
         )
         given = np.concatenate([y[:, place] for y in series[channel]])
-        text = f"{file}, column {column.name!r} ({channel} of {name})"
+        where = f"{file}, column {column.name!r} ({channel} of {name})"
         if np.ptp(given) == 0:
-            raise RecordingError(
-                text,
-                "it is the same in every row while the coordinate moves",
-                "a rate that changes",
-                "The channel is dead: check the cable, or leave the column out",
-            )
+            reject("dead rate", where)
         rate, given = rate - rate.mean(), given - given.mean()
         slope = float(given @ rate / (given @ given))
         share = float((given @ rate) ** 2 / ((given @ given) * (rate @ rate)))
         if share > 0.5 and not 0.7 < slope < 1.4:
-            raise RecordingError(
-                text,
-                f"the coordinate changes {slope:.3g} times as fast as it says",
-                "the rate of the coordinate",
-                "Check the units of both (57.3 is deg for rad; a minus is a reversed "
-                "sensor: `reverse: true`), or write `accept: [rates]`",
-            )
+            reject("unlike rate", where, ratio=slope)
 
 
 def _refuse_sampling(where, own, raw, clock, found, least, how, accepted):
-    driven, random = how
+    driven, random, may_be_particle = how
     per_period = 1 / (found.main * clock.step)
     duration = sum(len(y) for y in own) * clock.step
     size = max(np.ptp(y) for y in own) / 2
     noise = max(difference_noise(own), encoder_step(raw)[0] / 12**0.5)
-    if "sampling" not in accepted and not driven:
-        refuse_relaxation(where, own)
-    if "sampling" not in accepted and random:
-        neighbours = float(autocorrelation(own)[1])
+    few, short = per_period < LEAST_PER_PERIOD, duration * found.main < least
+    if "sampling" not in accepted:
+        relaxing = not driven and relaxes(own)
+        if (relaxing or few) and goes_one_way(own):
+            reject("one way", where)
+        if relaxing:
+            reject("relaxing particle" if may_be_particle else "relaxing", where)
+        neighbours = float(autocorrelation(own)[1]) if random else 1.0
         if neighbours < LEAST_CORRELATION_OF_NEIGHBOURS:
-            raise RecordingError(
-                where,
-                f"neighbouring samples correlate by {neighbours:.2g} only: there are "
-                "a few in a main period, or they are mostly noise",
-                "8 samples per period at least, correlated by 0.7, better 50",
-                "Sample faster, or use a better sensor; if the motion is no "
-                "oscillation, write `accept: [sampling]`",
-            )
-    if per_period < LEAST_PER_PERIOD and "sampling" not in accepted:
-        refuse_one_way(where, own)
-        raise RecordingError(
-            where,
-            f"{per_period:.1f} samples per main period of {1 / found.main:.3g} s",
-            "8 at least, better 50",
-            "Sample faster; if the period is not that, write `accept: [sampling]`; of "
-            "a trapped particle `leastaction calibrate` needs no period",
-        )
+            reject("unrelated", where, correlation=neighbours)
+        if few:
+            reject("few in a period", where, count=per_period, period=1 / found.main)
     if size < LEAST_SIGNAL_TO_NOISE * noise and "noise" not in accepted:
-        raise RecordingError(
-            where,
-            f"it moves by {size:.3g} and its noise is {noise:.3g} (SI units)",
-            "motion five times above the noise",
-            "Excite it more, or use a better sensor",
-        )
-    if duration * found.main < least and "length" not in accepted:
-        refuse_one_way(where, own)
-        raise RecordingError(
-            where,
-            f"it lasts {duration:.3g} s, {duration * found.main:.1f} periods",
-            f"{least:.0f} period{'s' if least > 1 else ''} at least, better "
-            + ("some hundreds" if random else "ten in each of six trajectories"),
-            "Record longer",
-        )
+        reject("noise", where, size=size, noise=noise)
+    if short and "length" not in accepted:
+        if goes_one_way(own):
+            reject("one way", where)
+        periods = f"{least:.0f} period{'s' if least > 1 else ''}"
+        better = "some hundreds" if random else "ten in each of six trajectories"
+        values = {"count": duration * found.main, "least": periods, "better": better}
+        reject("few periods", where, duration=duration, **values)
 
 
 def warnings_of(

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from leastaction.core.expressions import names_in
 from leastaction.core.families import unknown
-from leastaction.recordings.error import RecordingError
 from leastaction.recordings.interfaces import KEYS, OPTIONS
+from leastaction.recordings.refusals import RecordingError
 
 # Function of a term, and its section of `library`.
 FUNCTIONS = {

@@ -39,7 +39,7 @@ from leastaction.core.settings import (
     or_word,
 )
 from leastaction.core.yaml_files import check_label
-from leastaction.recordings.error import RecordingError
+from leastaction.recordings.refusals import RecordingError
 
 if TYPE_CHECKING:
     from leastaction.core.own_data import Kind
@@ -665,7 +665,7 @@ def modules_of_prediction(example: Mapping, estimator: str) -> list[str]:
         return rollout("measurements")().modules()
     stages = ("differentiate", "assemble")
     methods = [m for s in stages for m in jobs.MODULES[s](example, estimator)]
-    return ["leastaction.recordings.held_out", *own_modules(example), *methods]
+    return ["leastaction.recordings.import_samples", *own_modules(example), *methods]
 
 
 def own_modules(example: Mapping) -> list[str]:

@@ -1,18 +1,22 @@
 """What a law conserves: its energy, and momenta of symmetries (Noether's theorem)."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import sympy as sp
 import xarray as xr
 
 from leastaction.core.model import IdentifiedModel
+from leastaction.core.multi_index import multi_indices
+from leastaction.core.symmetries import GAUGE_DEGREE, Symmetry, total_rates
 from leastaction.figures.readable import percent_text
 from leastaction.recordings.contracts import held_out, pieces, training
-from leastaction.recordings.noether_quantity import noether_quantity
 
 # Velocities are slopes of cubics through this share of a main period.
 SHARE_OF_PERIOD, LEAST_SAMPLES = 0.1, 5
 # Trajectories that are enough to see what is conserved; every n-th of more.
 MOST_TRAJECTORIES = 200
+DIGITS = 4  # of a Noether quantity
 
 
 def conserved(model: IdentifiedModel, observations: xr.Dataset) -> list[str]:
@@ -90,3 +94,56 @@ def _states(observations: xr.Dataset, period: float) -> tuple[list, list]:
         [savgol_filter(p, width, 3, deriv=k, delta=dt, axis=0) for p in parts]
         for k in (0, 1)
     )
+
+
+def noether_quantity(
+    lagrangian: sp.Expr,
+    symmetry: Symmetry,
+    q: np.ndarray,
+    qdot: np.ndarray,
+    state: Sequence[sp.Symbol],
+) -> sp.Expr:
+    """I = p·ξ(q) − F(q), numbers rounded to four digits.
+
+    >>> x, y, xdot, ydot = state = sp.symbols("x y xdot ydot")
+    >>> turn = Symmetry(np.zeros(2), np.array([[0.0, -1.0], [1.0, 0.0]]), 0, 0, True)
+    >>> q, qdot = np.random.default_rng(1).standard_normal((2, 50, 2))
+    >>> law = (xdot**2 + ydot**2 - x**2 - y**2) / 2
+    >>> noether_quantity(law, turn, q, qdot, state)
+    x*ydot - xdot*y
+    """
+    n = q.shape[1]
+    names, rates = sp.Matrix(state[:n]), sp.Matrix(state[n:])
+    matrix = sp.Matrix(symmetry.matrix.tolist())
+    field = sp.Matrix(symmetry.offset.tolist()) + matrix * names
+    momenta = sp.Matrix([sp.diff(lagrangian, v) for v in rates])
+    change = sum(
+        sp.diff(lagrangian, a) * b
+        for a, b in zip(state, [*field, *(matrix * rates)], strict=True)
+    )
+    values = sp.lambdify(state, change, "numpy")(*np.hstack([q, qdot]).T)
+    scale = q.std(axis=0)
+    total = total_rates(q, qdot, scale)[:, :-1]
+    values = np.broadcast_to(values, len(q))
+    weights = np.linalg.lstsq(total, values, rcond=None)[0]
+    if ((values - total @ weights) ** 2).sum() > (values**2).sum() / 2:
+        weights = np.zeros_like(weights)  # a constant force is no total derivative
+    size = np.abs(total * weights).max() if len(weights) else 0.0
+    momentum = sp.lambdify(state, list(momenta), "numpy")(*np.hstack([q, qdot]).T)
+    least = max(float(np.abs(np.asarray(p)).max()) for p in momentum)
+    remainder = 0
+    for powers, c in zip(multi_indices(n, GAUGE_DEGREE)[1:], weights, strict=True):
+        if abs(c) > 1e-3 * max(size, least * float(scale.max())):
+            c = c / np.prod(scale**powers)
+            remainder += c * sp.prod([x**k for x, k in zip(names, powers, strict=True)])
+    return readable_numbers(sp.expand((momenta.T * field)[0] - remainder))
+
+
+def readable_numbers(expression: sp.Expr) -> sp.Expr:
+    """The same with numbers of four digits, integers where they are."""
+    numbers = {}
+    for number in expression.atoms(sp.Float):
+        short = float(f"{float(number):.{DIGITS}g}")
+        is_integer = short.is_integer()
+        numbers[number] = sp.Integer(short) if is_integer else sp.Float(short, DIGITS)
+    return expression.xreplace(numbers)

@@ -29,10 +29,10 @@ from leastaction.recordings.command_line import (
     learn_command,
     modes_command,
 )
-from leastaction.recordings.error import RecordingError
+from leastaction.recordings.excitation import relaxes
 from leastaction.recordings.interfaces import speaks_python
 from leastaction.recordings.learn import angle_by_name, frame_of
-from leastaction.recordings.no_oscillation import relaxes
+from leastaction.recordings.refusals import RecordingError
 from leastaction.recordings.tables import Table, open_table
 
 READING = {"format": "auto", "separator": None, "skip_lines": 0, "columns": []}

@@ -15,16 +15,16 @@ from leastaction.likelihood.iterated_smoother import (
 from leastaction.likelihood.noise_levels import LEAST_OF_RANGE
 from leastaction.likelihood.term_selection import SHARE_OF_MISSED_POWER, parts
 from leastaction.recordings.candidates import oscillators
-from leastaction.recordings.error import RecordingError
 from leastaction.recordings.inputs import OPPOSED
 from leastaction.recordings.recorded_problem import Problem
+from leastaction.recordings.refusals import RecordingError
 from leastaction.trajectories.library_equations import library_equations
 from leastaction.trajectories.null_vector import search as null_vector_path
 from leastaction.trajectories.splicing import Ratio
 
 # Part of a trajectory at each end that a start does not see: no smoother knows it well.
 UNSEEN_BY_START = 0.02
-# Starts of growing size that are no better than the best before, until no more is made.
+# Starts of growing size that are no better than the best before, until none is fitted.
 MOST_WORSE_STARTS = 4
 # Rounds of the fit of a start, which is only ranked.
 ROUNDS_OF_START = 6
@@ -59,7 +59,9 @@ def first_law(problem: Problem, equations: xr.Dataset) -> Fit:
     if problem.inputs is not None:
         force = problem.inputs.at(np.flatnonzero(inner))
     best, value, worse, opposed = None, np.inf, 0, False
-    for c, last in starts(problem, equations, compiled, columns, force):
+    for c, certain in starts(problem, equations, compiled, columns, force):
+        if worse >= MOST_WORSE_STARTS and not certain:
+            continue
         missed = np.sqrt(((columns @ c - force) ** 2).mean(axis=0))
         force_of_motion = np.sqrt(((inertia @ c) ** 2).mean(axis=0))
         bound = np.sqrt(problem.period) * LEAST_OF_RANGE * force_of_motion
@@ -72,49 +74,53 @@ def first_law(problem: Problem, equations: xr.Dataset) -> Fit:
         if trial is None:
             opposed |= problem.driven and problem.motion.is_definite(path, -c)
             continue
-        if last:
+        if problem.driven and certain:
             return trial
         now = missed_value(trial, problem.candidates.price[list(support)].sum())
         report("start of %d terms: %.4g", len(support), now)
         worse += 1
         if now < value:
             best, value, worse = trial, now, 0
-        if worse >= MOST_WORSE_STARTS:
-            break
     if best is None:
         raise RecordingError(OPPOSED if opposed else NOTHING_FOLLOWS)
     return best
 
 
-def missed_value(found: Fit, price: float) -> float:
+def missed_value(fitted: Fit, price: float) -> float:
     """Log of the missed power, and a fifth for every term; less is better."""
-    excess = found.innovations.moment[:, 0, 0].sum() - found.innovations.sensor_share
-    count = found.innovations.count
+    excess = fitted.innovations.moment[:, 0, 0].sum() - fitted.innovations.sensor_share
+    count = fitted.innovations.count
     if excess < 3 * np.sqrt(2 * count):
         excess = 0.0
-    power = np.log(np.square(found.levels.process)).mean() if excess else -np.inf
+    power = np.log(np.square(fitted.levels.process)).mean() if excess else -np.inf
     if not np.isfinite(power):
         # Nothing is missed: the extended BIC, below anything that misses a force.
-        return -1e6 + (-2 * found.value + np.log(count) * price) / count
+        return -1e6 + (-2 * fitted.value + np.log(count) * price) / count
     return float(power - np.log(1 - SHARE_OF_MISSED_POWER) * price)
 
 
 def starts(
     problem, equations, compiled, columns, force
 ) -> Iterator[tuple[np.ndarray, bool]]:
-    """Coefficients to begin with, and whether a fit of them ends the search."""
+    """Coefficients to begin with, and whether they are fitted whatever was before.
+
+    So are those of a driven motion, which end the search, and oscillators that nothing
+    connects: these have a null vector each, and any sum of them follows the motion, of
+    which the ranking of one vector of every size knows nothing.
+    """
     rows = columns.reshape(-1, columns.shape[2])
     if problem.driven:
         size = np.maximum(np.sqrt((rows**2).sum(axis=0)), 1e-300)
         yield np.linalg.lstsq(rows / size, force.ravel(), rcond=1e-10)[0] / size, True
     how = {"largest": min(LARGEST_START, len(problem.columns)), "ranked": LARGEST_START}
-    found, ratio, _ = null_vector_path(equations, compiled, problem.columns, how)
-    supports = [found.supports[size] for size in sorted(found.supports)]
-    supports.append((*oscillators(problem.terms, problem.columns), *ratio.mandatory))
+    path, ratio, _ = null_vector_path(equations, compiled, problem.columns, how)
+    supports = [path.supports[size] for size in sorted(path.supports)]
+    apart = (*oscillators(problem.terms, problem.columns), *ratio.mandatory)
+    supports.append(apart)
     for support in dict.fromkeys(map(tuple, supports)):
         c = least_ratio(problem, ratio, support)
         if np.isfinite(c).all() and c.any():
-            yield c, False
+            yield c, support == apart and not problem.driven
 
 
 def least_ratio(problem: Problem, ratio: Ratio, support) -> np.ndarray:
@@ -128,18 +134,18 @@ def least_ratio(problem: Problem, ratio: Ratio, support) -> np.ndarray:
             scale = problem.candidates.fixed([k for k in mine if c[k]], c)
             if not scale or not c[scale[0]]:
                 return np.full_like(c, np.nan)
-            given = problem.references.get(scale[0], 0.5)
-            c[mine] *= given / c[scale[0]]
-            c[scale[0]] = given  # to the last digit
+            value = problem.references.get(scale[0], 0.5)
+            c[mine] *= value / c[scale[0]]
+            c[scale[0]] = value  # to the last digit
     return c[:-1] / c[-1] if problem.driven else c
 
 
 def least_noise(y: np.ndarray) -> np.ndarray:
     """Lower bound of the noise of every sensor: a tenth of its step, or 24 bits."""
-    found = []
+    bounds = []
     for values in y.T:
         levels = np.unique(values[np.isfinite(values)])
         size = max(float(np.ptp(levels)), 1e-300)
         step = np.diff(levels).min() if 1 < len(levels) < len(values) / 2 else 0.0
-        found.append(max(step / 10, LEAST_OF_RANGE * size))
-    return np.array(found)
+        bounds.append(max(step / 10, LEAST_OF_RANGE * size))
+    return np.array(bounds)

@@ -1,7 +1,8 @@
-"""Stage `import` of other kinds than motions: even samples for the family of the kind.
+"""Stages `import` and `predict` of other kinds than motions.
 
-Reading, units, clocks and gaps are those of motions; what the columns are for is up to
-the kind (:mod:`leastaction.core.own_data`). A part of them is held out.
+Reading, units, clocks and gaps are those of motions; what the columns are for, and what
+a model predicts of those held out, is up to the kind
+(:mod:`leastaction.core.own_data`).
 """
 
 import json
@@ -12,7 +13,8 @@ from fnmatch import fnmatch
 import numpy as np
 import xarray as xr
 
-from leastaction.core.own_data import Kind, Samples, kinds
+from leastaction.core.own_data import Kind, Samples, kinds, one_case
+from leastaction.core.recipe import Recipe
 from leastaction.recordings.columns import (
     column,
     columns_of,
@@ -20,7 +22,7 @@ from leastaction.recordings.columns import (
     remarks_of_units,
 )
 from leastaction.recordings.configuration import MOTION
-from leastaction.recordings.error import RecordingError
+from leastaction.recordings.contracts import CONTRACTS
 from leastaction.recordings.import_recording import (
     HELD_OUT_SHARE_OF_LONGEST,
     NO_TAGS,
@@ -30,7 +32,7 @@ from leastaction.recordings.import_recording import (
     plain_text,
     read_out,
 )
-from leastaction.recordings.refusals import reject
+from leastaction.recordings.refusals import RecordingError, reject
 from leastaction.recordings.splitting import (
     LEAST_ROWS,
     fill_inputs,
@@ -38,6 +40,9 @@ from leastaction.recordings.splitting import (
     resample,
 )
 from leastaction.recordings.tables import open_table, unchanged
+
+# Samples of a run that are stored; its errors are those of all.
+MOST_STORED = 2000
 
 
 def imported(settings: Mapping) -> tuple[xr.Dataset, dict[str, xr.Dataset]]:
@@ -187,3 +192,59 @@ def _amount(samples: Samples) -> str:
     several = "y" if count == 1 else "ies"
     seconds = total * samples.time_step
     return f"{count} trajector{several}, {total} samples, {seconds:.4g} s"
+
+
+def predict_held_out(
+    held_out: xr.Dataset, model: xr.Dataset, observations: xr.Dataset, settings: Mapping
+) -> xr.Dataset:
+    """What a model says of data that were held out, contract ``measured_rollout``.
+
+    `settings` have the `kind`, the `recipe` of the model and its `library`.
+    """
+    kind = kinds()[settings["kind"]]
+    recipe = Recipe(**settings["recipe"])
+    arguments = held_out, one_case(model), observations, recipe, settings["library"]
+    forecast = kind.predict(*arguments)
+    runs = list(zip(forecast.measured, forecast.estimate, forecast.band, strict=True))
+    stride = max(1, max(len(y) for y, *_ in runs) // MOST_STORED)
+    half = np.array([np.ptp(y, axis=0) / 2 for y, *_ in runs])
+    half = np.where(half > 0, half, 1.0)
+    errors = [np.where(np.isfinite(p), p - y, np.inf) for y, p, _ in runs]
+    with np.errstate(invalid="ignore"):
+        rms = [np.sqrt((e**2).mean(axis=0)) for e in errors] / half
+        largest = [np.abs(e).max(axis=0) for e in errors] / half
+    stored = [
+        np.concatenate([a[::stride] for a in each]) for each in zip(*runs, strict=True)
+    ]
+    counts = [len(y[::stride]) for y, *_ in runs]
+    step = (1.0 if forecast.along else held_out.attrs["time_step"]) * stride
+    windows = np.zeros((1, len(forecast.names)))
+    return CONTRACTS["measured_rollout"].dataset(
+        {
+            **dict(zip(("q_measured", "q_estimate", "q_band"), stored, strict=True)),
+            "residual": stored[0] - stored[1],
+            "path_trajectory": np.repeat(np.arange(len(counts)), counts),
+            "path_time": np.concatenate([np.arange(n) * step for n in counts]),
+            "rms_error": rms,
+            "maximum_error": largest,
+            "half_range": half,
+            "force_missed": windows[None],
+            "force_recorded": windows[None],
+            "window_trajectory": [0],
+            "window_time": [0.0],
+        },
+        {
+            "replicate": [0],
+            "dof": list(forecast.names),
+            "label": ("trajectory", np.array(forecast.labels, dtype=object)),
+            "coordinate_unit": ("dof", list(forecast.units)),
+            "coordinate_shown_unit": ("dof", list(forecast.units)),
+            "coordinate_shown_factor": ("dof", np.ones(len(forecast.names))),
+        },
+        {
+            "start": 0.0,
+            "learned_from": 0,
+            "numbers": json.dumps(dict(forecast.numbers)),
+            "along": forecast.along or "Time (s)",
+        },
+    )

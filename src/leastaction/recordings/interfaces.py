@@ -10,7 +10,7 @@ from functools import wraps
 import yaml
 
 from leastaction.recordings.configuration import Import, Input
-from leastaction.recordings.error import RecordingError
+from leastaction.recordings.refusals import RecordingError
 
 # Options of the shell, and the sections of `import` that they fill.
 OPTIONS = {

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import xarray as xr
@@ -11,6 +13,7 @@ from leastaction.core.estimate import interval_factor
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.expressions import parse
 from leastaction.core.model import IdentifiedModel
+from leastaction.likelihood.augmented_kalman_filter import augmented_filter, smoothed
 from leastaction.likelihood.iterated_smoother import fit, smooth_motion
 from leastaction.likelihood.measured_motion import MeasuredMotion
 from leastaction.likelihood.noise_levels import NoiseLevels
@@ -18,17 +21,6 @@ from leastaction.recordings.candidates import smooth_friction
 from leastaction.recordings.contracts import CONTRACTS, held_out, pieces
 from leastaction.recordings.inputs import inputs_of
 from leastaction.recordings.units_of_terms import energy_and_force_units
-from leastaction.trajectories.multiple_shooting import (
-    Positions,
-    Segments,
-    eliminated,
-    enough_steps,
-    fit_states,
-    joined,
-    normal_equations,
-    split,
-    start_states,
-)
 from leastaction.trajectories.variational_equations import variational_equations
 
 # Part of a trajectory that fixes its initial state, main periods.
@@ -41,6 +33,11 @@ INPUT_OF_FREE_MOTION = 0.1
 STORED_SAMPLES_PER_PERIOD = 200
 # Change of the input from which the mean recorded force of a window is read.
 CHANGE_OF_INPUT = 1e-3
+# Change of a position over its noise at which a smoother has converged.
+CONVERGED = 1e-3
+MOST_ROUNDS, MOST_STEPS = 30, 16
+# Change of a run by steps half as long, over the noise, that does not matter.
+CHANGE_BY_STEPS = 0.05
 # Of the observations, which the rollout has as well.
 COORDINATES = (
     *("replicate", "dof", "label", "coordinate_unit", "force_unit"),
@@ -113,7 +110,7 @@ class CompiledLaw:
         self.noise = model["noise_level"].values
         self.process_noise = model["process_noise"].values
         self.dt = float(observations.attrs["time_step"])
-        self.q = observations["q"].values[0]
+        self.q, self.parts = observations["q"].values[0], pieces(observations)
         self.inputs = inputs_of(observations)
         if self.inputs is not None:
             self.inputs = replace(
@@ -140,42 +137,51 @@ class CompiledLaw:
         self.pushed = variational_equations([*terms, *forces], names, losses)
         self.constants = len(terms) + np.arange(len(names))
 
-    def _positions(self, part: slice) -> Positions:
+    @cached_property
+    def states(self) -> np.ndarray:
+        """Positions and velocities smoothed without a law, (row, 2 dof)."""
+        motion = MeasuredMotion(self.equations, self.q, self.parts, self.dt)
+        return smooth_motion(motion, 1e-3 * self.noise)[0][:, :2].reshape(
+            len(self.q), -1
+        )
+
+    def _motion(self, part: slice) -> tuple[MeasuredMotion, np.ndarray]:
+        """One trajectory, and the noise of its sensors, which is no less than 1e-4."""
         q, force = np.ascontiguousarray(self.q[part]), None
-        sigma = np.maximum(self.noise, 1e-4 * np.maximum(np.ptp(q, axis=0) / 2, 1e-12))
+        sensor = np.maximum(self.noise, 1e-4 * np.maximum(np.ptp(q, axis=0) / 2, 1e-12))
         if self.inputs is not None:
             force = self.inputs.nodes(np.arange(part.start, part.stop), 1)
-        return Positions(self.equations, q, self.dt, sigma, 1, force)
-
-    def _started(self, positions: Positions, rows: int, c) -> Segments:
-        """Begin of the trajectory fitted to its first rows."""
-        time = np.arange(rows) * self.dt
-        degree = min(4, rows - 1)
-        fit = np.linalg.lstsq(
-            np.vander(time, degree + 1, increasing=True), positions.q[:rows], rcond=None
-        )[0]
-        first = Segments(np.array([0]), np.array([rows]), np.concatenate(fit[:2])[None])
-        return fit_states(positions, first, c, 30)[0]
+        return MeasuredMotion(
+            self.equations, q, [slice(0, len(q))], self.dt, 1, force
+        ), sensor
 
     def free_run(self, part: slice, start: float):
         """Predicted path and half the width of its 95 % band."""
-        positions = self._positions(part)
-        rows = min(max(round(start / self.dt), 8), len(positions.q))
-        begun = self._started(positions, rows, self.c)
-        whole = Segments(begun.first, np.array([len(positions.q)]), begun.state)
-        positions = enough_steps(positions, whole, self.c, 0.05)
-        path = self._path(positions, rows, self.c)
-        count = len(self.left)
-        left = np.array([self._path(positions, rows, c) for c in self.left])
+        motion, sensor = self._motion(part)
+        rows = min(max(round(start / self.dt), 8), len(motion.y))
+        begin = self.states[part][:rows]
+        first = replace(motion, y=motion.y[:rows], parts=[slice(0, rows)])
+        begun = followed(first, begin, self.c, sensor)
+        motion = enough_steps(motion, begun[:1], self.c, sensor)
+
+        def run(c: np.ndarray) -> np.ndarray:
+            """The run of a law, whose begin is fitted to the first rows."""
+            exact = replace(first, steps=motion.steps)
+            state = followed(exact, begun, c, sensor)[:1]
+            return runs_of(motion, state, c, motion.steps)[0]
+
+        path, count = run(self.c), len(self.left)
+        left = np.array([run(c) for c in self.left])
         square = (count - 1) / count * ((left - left.mean(0)) ** 2).sum(0)
         return path, self.factor * np.sqrt(square) + 2 * self.noise
 
     def force_error(self, part: slice, window: float):
         """Missing and recorded force in windows, and time; see :func:`force_error`."""
-        positions = replace(self._positions(part), equations=self.pushed)
+        motion, sensor = self._motion(part)
         zeros = np.full(len(self.constants), self.constants[0])
         c = np.insert(self.c, zeros, 0.0)
-        return force_error(positions, c, self.constants, window)
+        pushed = replace(motion, equations=self.pushed)
+        return force_error(pushed, self.states[part], sensor, c, self.constants, window)
 
     def one_step_error(self, parts: Sequence[slice], start: float) -> np.ndarray:
         """Rms innovation of each coordinate from `start` on, in the unit of it.
@@ -186,31 +192,21 @@ class CompiledLaw:
         rows = np.arange(len(self.q))
         force = None if self.inputs is None else self.inputs.nodes(rows, 1)
         motion = MeasuredMotion(self.equations, self.q, parts, self.dt, force=force)
-        least = 1e-3 * self.noise
-        states, _ = smooth_motion(motion, least)
-        path = states[:, :2].reshape(len(rows), -1)
-        levels = NoiseLevels(self.process_noise, self.noise, 0 * self.noise, least)
+        least = self.process_noise, self.noise, 0 * self.noise, 1e-3 * self.noise
+        levels, path = NoiseLevels(*least), self.states
         found = fit(motion, self.of_sample, [], path, levels, rounds_of_starts=0)
         if found is None:
             return np.full(motion.dof, np.nan)
         late = np.concatenate([np.arange(p.stop - p.start) for p in parts])
         return _rms(found.innovations.e[late * self.dt >= start])
 
-    def _path(self, positions: Positions, rows: int, c) -> np.ndarray:
-        begun = self._started(positions, rows, c)
-        whole = Segments(begun.first, np.array([len(positions.q)]), begun.state)
-        return positions.rollout(whole, c, len(positions.q))[0, :, : positions.dof]
-
     def residual(self, part: slice, window: float) -> np.ndarray:
         """Measured less fitted over windows with states of their own."""
-        positions = self._positions(part)
-        windows = start_states(positions, split(positions, window), self.c)
-        positions = enough_steps(positions, windows, self.c, 0.05)
-        windows, _ = fit_states(positions, windows, self.c, 30)
-        paths = positions.rollout(windows, self.c, int(windows.length.max()))
-        paths = paths[:, :, : positions.dof]
-        fitted = [path[:n] for path, n in zip(paths, windows.length, strict=True)]
-        return positions.q - np.concatenate(fitted)
+        motion, sensor = self._motion(part)
+        motion = replace(motion, parts=windows_of(motion, 0, len(motion.y), window))
+        motion = enough_steps(motion, self.states[part], self.c, sensor)
+        path = followed(motion, self.states[part], self.c, sensor)
+        return motion.y - path[:, : motion.dof]
 
 
 def _rms(values: np.ndarray) -> np.ndarray:
@@ -264,8 +260,86 @@ def _dataset(observations, stored, forces, shares: dict, about: dict) -> xr.Data
     )
 
 
+def windows_of(motion: MeasuredMotion, start: int, stop: int, duration: float) -> list:
+    """Equal windows of about `duration` (s), at least 4 dof rows."""
+    rows = max(duration / motion.dt, 4 * motion.dof)
+    count = max(int((stop - start) // rows), 1)
+    edges = np.linspace(start, stop, count + 1).round().astype(int)
+    return [slice(*pair) for pair in pairwise(edges.tolist())]
+
+
+def runs_of(
+    motion: MeasuredMotion, states: np.ndarray, c: np.ndarray, steps: int
+) -> np.ndarray:
+    """Positions of runs through the parts of a motion, (part, row, dof).
+
+    NaN behind the end of a part; `states` (part, 2 dof) are their begins.
+    """
+    first = np.array([part.start for part in motion.parts])
+    length = np.array([part.stop for part in motion.parts]) - first
+    force = None if motion.force is None else motion.force(steps)
+    how = motion.dt, int(length.max()), steps, force, first, length
+    return motion.equations.rollout(states, c, *how)[:, :, : motion.dof]
+
+
+def enough_steps(
+    motion: MeasuredMotion, states: np.ndarray, c: np.ndarray, sensor: np.ndarray
+) -> MeasuredMotion:
+    """The motion with steps so short that half of them change no run by a 20th σ.
+
+    One part in twenty may change by more: a lost one needs no accuracy. `states`
+    (row, 2 dof) hold those at the begins of the parts.
+    """
+    some = replace(motion, parts=motion.parts[:: max(len(motion.parts) // 100, 1)])
+    begins = states[[part.start for part in some.parts]]
+    steps, coarse = motion.steps, runs_of(some, begins, c, motion.steps)
+    while steps < MOST_STEPS:
+        fine = runs_of(some, begins, c, 2 * steps)
+        moved = np.abs((fine - coarse) / sensor)
+        inside = [part.stop - part.start for part in some.parts]
+        each = [x[:n].max() for x, n in zip(moved, inside, strict=True)]
+        if np.quantile(np.nan_to_num(each, nan=1e9), 0.95) < CHANGE_BY_STEPS:
+            break
+        steps, coarse = 2 * steps, fine
+    return replace(motion, steps=steps)
+
+
+def followed(
+    motion: MeasuredMotion, path: np.ndarray, c: np.ndarray, sensor: np.ndarray
+) -> np.ndarray:
+    """Path (row, 2 dof) of least squares, whose parts begin anywhere.
+
+    The iterated smoother without process noise: Gauss and Newton's method for the
+    states at the begins, about a path that need not obey the law at first. NaN from
+    where the law escapes to the end of a part.
+    """
+    none, no_noise = np.zeros(0, dtype=int), np.zeros(motion.dof)
+    model, _ = motion.linearised(path, c, none)
+    for _ in range(MOST_ROUNDS):
+        change, found = smoothed(model, no_noise, sensor)
+        lost = ~np.isfinite(change).all(axis=1)
+        change[lost] = 0.0
+        for step in (1.0, 0.25, 0.0625):
+            trial = path + step * change
+            new, _ = motion.linearised(trial, c, none)
+            value = np.nansum(augmented_filter(new, no_noise, sensor).moment)
+            if value < 2 * np.nansum(found.moment) + found.count:
+                break
+        path, model = trial, new
+        moved = np.abs(step * change[:, : motion.dof]) / sensor
+        if moved.max() < CONVERGED:
+            break
+    path[lost] = np.nan
+    return path
+
+
 def force_error(
-    positions: Positions, c: np.ndarray, constants: np.ndarray, window: float
+    motion: MeasuredMotion,
+    path: np.ndarray,
+    sensor: np.ndarray,
+    c: np.ndarray,
+    constants: np.ndarray,
+    window: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     r"""Constant force that a law misses in every window, and the mean recorded one.
 
@@ -275,31 +349,37 @@ def force_error(
 
     which is one row of the weak form (inverse dynamics), with the test function that
     noise of positions asks for; nothing is differentiated. The mean of Q in the same
-    sense is the change of −δ as Q grows. `positions` are one trajectory, `constants`
-    the candidates q_a of L, whose coefficients are zero; forces come in the shape
-    (window, dof), and with them the time of the middle of each window. Windows overlap
-    by half: a blow at the edge of one would be taken for the velocity that it begins
-    with.
+    sense is the change of −δ as Q grows. `motion` is one trajectory, smoothed as
+    `path`, `constants` the candidates q_a of L, whose coefficients are zero; forces
+    come in the shape (window, dof), and with them the time of the middle of each
+    window. Windows overlap by half: a blow at the edge of one would be taken for the
+    velocity that it begins with.
     """
-    own = 2 * positions.dof
-    segments = split(positions, window)
-    late = segments[:-1]
-    late = replace(late, first=late.first + late.length // 2)
-    segments = start_states(positions, joined([segments, late]), c)
-    positions = enough_steps(positions, segments, c)
-    segments, _ = fit_states(positions, segments, c)
-    middle = positions.dt * (segments.first + segments.length / 2)
+    rows, results = len(motion.y), []
+    early = windows_of(motion, 0, rows, window)
+    half = early[0].stop // 2
+    late = windows_of(motion, half, rows - half, window)
+    ends = slice(0, half), slice(rows - half, rows)
 
-    def missing(changed: Positions) -> np.ndarray:
-        h, g, _ = normal_equations(changed, segments, c, constants)
-        schur, right = eliminated(h, g, own)
-        return np.linalg.solve(schur, right[..., None])[..., 0]
+    def missing(changed: MeasuredMotion, path: np.ndarray, inner: slice) -> np.ndarray:
+        model, _ = changed.linearised(path, c, constants)
+        model = model._replace(block=np.cumsum(model.begin) - 1)
+        found = augmented_filter(model, np.zeros(motion.dof), sensor).moment[inner]
+        return np.linalg.solve(found[:, 1:, 1:], -found[:, 1:, :1])[..., 0]
 
     def louder(steps: int) -> np.ndarray:
-        return (1 + CHANGE_OF_INPUT) * positions.force(steps)
+        return (1 + CHANGE_OF_INPUT) * motion.force(steps)
 
-    found = missing(positions)
-    if positions.force is None:
-        return found, 0 * found, middle
-    change = missing(replace(positions, force=louder)) - found
-    return found, -change / CHANGE_OF_INPUT, middle
+    for parts in (early, [ends[0], *late, ends[1]])[: len(early)]:
+        cut = enough_steps(replace(motion, parts=parts), path, c, sensor)
+        near = followed(cut, path, c, sensor)
+        inner = slice(None) if parts is early else slice(1, -1)
+        found = missing(cut, near, inner)
+        change = 0 * found
+        if motion.force is not None:
+            change = missing(replace(cut, force=louder), near, inner) - found
+        middle = [motion.dt * (part.start + part.stop) / 2 for part in parts[inner]]
+        results.append((found, -change / CHANGE_OF_INPUT, np.array(middle)))
+    found, recorded, middle = map(np.concatenate, zip(*results, strict=True))
+    order = np.argsort(middle, kind="stable")
+    return found[order], recorded[order], middle[order]

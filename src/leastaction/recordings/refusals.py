@@ -1,4 +1,4 @@
-"""What is refused of tables, columns, clocks and inputs: one sentence each.
+"""What is refused of tables, columns, clocks, motions, inputs: one sentence each.
 
 A row says when, what was given, what is expected, and what to do; those who read data
 call :func:`reject` with the values of a row.
@@ -7,8 +7,8 @@ call :func:`reject` with the values of a row.
 import re
 from typing import NoReturn
 
-from leastaction.recordings.error import LONGEST, RecordingError
-
+# Characters that are shown of a value.
+LONGEST = 1000
 TABLES = """
 missing: there is no such file; expected a table of samples. Paths are relative to the
     YAML file that names them
@@ -99,6 +99,51 @@ short arc: {names} cannot be determined: the error is {percent:.3g} % of the rad
     numbers into the expression
 constraint: {curve}; expected coordinates that are free. {remedy}
 """
+MOTIONS = """
+no motion: it is {value:g} in every row; expected something that moves. Check the cable
+    and the name of the column, or leave it out
+turns: it spans {span:.4g} rad, {turns:.3g} turns; expected an angle in rad. If the
+    column is in degrees, write `unit: deg`; if the joint really turns so far, write
+    `accept: [turns]`
+dead input: it is {value:g} in every row; expected an input that changes. Check the
+    cable, or leave the input out
+saturated: {count} samples are at its largest or smallest value: the sensor is clipped;
+    expected a random motion within the range of the sensor. Measure with a wider range;
+    what is cut off cannot be made up for (`accept: [saturation]` if there is a stop)
+stuck: nothing changes in {count} samples, {periods:.0f} main periods: the channel is
+    dead there; expected a random motion, which does not rest. Check the cable, cut that
+    part out, or write `accept: [saturation]`
+dead rate: it is the same in every row while the coordinate moves; expected a rate that
+    changes. The channel is dead: check the cable, or leave the column out
+unlike rate: the coordinate changes {ratio:.3g} times as fast as it says; expected the
+    rate of the coordinate. Check the units of both (57.3 is deg for rad; a minus is a
+    reversed sensor: `reverse: true`), or write `accept: [rates]`
+one way: it goes one way and never turns around, as in a law of first order, x' = f(x),
+    which has no inertia and no Lagrangian here; expected motion that oscillates, or
+    turns around under a recorded input. If the record is a piece of an oscillation,
+    record some periods of it
+relaxing: it fluctuates without oscillating, as an overdamped motion does, whose inertia
+    is not seen; expected an oscillation. Sample faster if it oscillates between the
+    samples, or write `accept: [sampling]`
+relaxing particle: it fluctuates without oscillating, as an overdamped particle does,
+    whose inertia is not seen; expected an oscillation. `leastaction calibrate` gives
+    corner frequency, stiffness and drag of such a motion. Sample faster if it
+    oscillates between the samples, or write `accept: [sampling]`
+unrelated: neighbouring samples correlate by {correlation:.2g} only: there are a few in
+    a main period, or they are mostly noise; expected 8 samples per period at least,
+    correlated by 0.7, better 50. Sample faster, or use a better sensor; if the motion
+    is no oscillation, write `accept: [sampling]`
+few in a period: {count:.1f} samples per main period of {period:.3g} s; expected 8 at
+    least, better 50. Sample faster; if the period is not that, write `accept:
+    [sampling]`
+noise: it moves by {size:.3g} and its noise is {noise:.3g} (SI units); expected motion
+    five times above the noise. Excite it more, or use a better sensor
+few periods: it lasts {duration:.3g} s, {count:.1f} periods; expected {least} at least,
+    better {better}. Record longer
+unbounded: the forces of {names} are not finite somewhere in the recording; expected
+    candidates that are defined wherever the motion goes. Leave them out, or shift their
+    argument
+"""
 ENTRIES = """
 unknown alone: unknown is {names}, but there is no expression that they are in; write
     one, such as atan2(x - x0, y0 - y)
@@ -131,17 +176,25 @@ shared: the column {name!r} is that of {other}; name its own, column and unit, s
 """
 
 
+class RecordingError(ValueError):
+    """A recording that cannot be used: where, what, what was expected, what to do."""
+
+    def __init__(self, message: str):
+        self.written = message  # for a YAML, whichever interface shows it
+        super().__init__(message)
+
+
 def rows_of(text: str) -> dict[str, str]:
     """Sentences by when they are due; indented lines go on.
 
     >>> rows_of("late: it is {hour};\\n    go home\\n")
     {'late': 'it is {hour}; go home'}
     """
-    lines = re.sub(r"\n\s+", " ", text).strip().split("\n")
+    lines = filter(None, re.sub(r"\n +", " ", text).split("\n"))
     return {when: sentence for when, _, sentence in (x.partition(": ") for x in lines)}
 
 
-REFUSALS = rows_of(TABLES) | rows_of(CLOCKS) | rows_of(COLUMNS) | rows_of(ENTRIES)
+REFUSALS = rows_of(TABLES + CLOCKS + COLUMNS + MOTIONS + ENTRIES)
 
 
 def reject(when: str, where: str, **values) -> NoReturn:
@@ -150,8 +203,8 @@ def reject(when: str, where: str, **values) -> NoReturn:
     >>> reject("empty", "a.csv")
     Traceback (most recent call last):
     ...
-    leastaction.recordings.error.RecordingError: a.csv: the file is empty; expected a \
-table of samples. Export it again
+    leastaction.recordings.refusals.RecordingError: a.csv: the file is empty; expected \
+a table of samples. Export it again
     """
     short = {k: f"{x[:LONGEST]} ..." if _is_long(x) else x for k, x in values.items()}
     raise RecordingError(f"{where}: {REFUSALS[when].format(**short)}") from None

@@ -27,6 +27,7 @@ from leastaction.recordings.inputs import (
     UNKNOWN,
     stated_of_inputs,
 )
+from leastaction.recordings.refusals import rows_of
 
 # Rms error that is no reservation: of the force over short windows, and of a free run
 # over half its range.
@@ -67,6 +68,43 @@ LARGEST_KURTOSIS = 0.5
 # Steps, in standard errors, from the second order filter to the first one, beyond which
 # the third may matter.
 LARGEST_ORDER_DISAGREEMENT = 5.0
+# Reservations about the law of a randomly excited motion, by their reason.
+DOUBTS = rows_of("""
+astray: under its own random force the law moves {simulated_size:.2g} times as far as
+    what was recorded
+lost: not identifiable: these relative changes together have no effect on the data:
+    {identifiability}
+confounded: dampers or forces that the data cannot tell apart: {confounded}
+not settled: the likelihood did not settle at its maximum: a step would move the law by
+    {remaining:.2g} standard errors
+missing: a term is missing: {best_absent_term} has a score of {best_absent_score:.0f},
+    and chance gives {term_penalty:.0f}; add candidates
+undecided: undecided: {undecided_term} may be missing (p = {undecided_p_value:.1g}), but
+    its score is below the threshold of {term_penalty:.0f}; record longer
+rival: another law fits nearly as well: {alternatives}. A longer record, or larger
+    motion, may tell them apart
+memory: the random force has a memory (score {colour_ratio:.0f}) that the law lacks;
+    leave `colour: white` out, or widen the `band`
+folded: the spectrum of the force rises with the frequency (z = {memory_score:.1f}):
+    samples are folded from beyond half the sampling rate, fewer than two in a period,
+    or a sensor measures another thing than is said
+not white: innovations are not white (p = {whiteness_p_value:.1g}){follows}: a mode, a
+    force with a memory, or a tone is missing in the model
+drift: innovations have a line at {line_frequency:.4g} Hz (p = {line_p_value:.1g}): the
+    zero of a sensor drifts, or a force does; take the drift off
+tone: innovations have a line at {line_frequency:.4g} Hz (p = {line_p_value:.1g}): a
+    tone acts, or is measured; leave it out by `band`, or record it as an input
+few impulses: the random force comes in impulses, about {impulse_rate:.2g} per s (its
+    excess kurtosis is {kurtosis:.2g}), the largest at {when} s; these carry most of it:
+    a force like this may have no finite variance, and its level no meaning; intervals
+    may be too narrow
+impulses: the random force comes in impulses, about {impulse_rate:.2g} per s (its excess
+    kurtosis is {kurtosis:.2g}), the largest at {when} s; intervals allow for it
+not Gaussian: innovations are not Gaussian (excess kurtosis {kurtosis:.2g}): impacts, or
+    a strongly nonlinear motion between samples
+orders: filters of first and second order disagree by {order_disagreement:.2g} standard
+    errors: sample faster, or use better sensors
+""")
 
 
 def force_errors(rollout: xr.Dataset) -> np.ndarray:
@@ -336,112 +374,44 @@ def is_astray(model: xr.Dataset) -> bool:
 
 def doubts(model: xr.Dataset) -> list[str]:
     """Reservations about the law of a randomly excited motion."""
-    texts = []
-    if is_astray(model):
-        texts.append(
-            "under its own random force the law moves "
-            f"{float(model['simulated_size']):.2g} times as far as what was recorded"
-        )
-    lost = str(model["identifiability"].item())
-    if lost:
-        texts.append(
-            "not identifiable: these relative changes together have no effect on the "
-            f"data: {lost}"
-        )
-    confounded = str(model["confounded"].item())
-    if confounded:
-        texts.append(f"dampers or forces that the data cannot tell apart: {confounded}")
-    if not int(model["converged"]):
-        texts.append(
-            "the likelihood did not settle at its maximum: a step would move the "
-            f"law by {float(model['remaining']):.2g} standard errors"
-        )
-    score, penalty = float(model["best_absent_score"]), float(model["term_penalty"])
-    if score > penalty:
-        texts.append(
-            f"a term is missing: {model['best_absent_term'].item()} has a score of "
-            f"{score:.0f}, and chance gives {penalty:.0f}; add candidates"
-        )
-    elif float(model["undecided_p_value"]) < LEAST_P_OF_ABSENT_TERM:
-        texts.append(
-            f"undecided: {model['undecided_term'].item()} may be missing (p = "
-            f"{float(model['undecided_p_value']):.1g}), but its score is below the "
-            f"threshold of {penalty:.0f}; record longer"
-        )
-    rivals = str(model["alternatives"].item())
-    if rivals:
-        texts.append(
-            f"another law fits nearly as well: {rivals}. A longer record, or larger "
-            "motion, may tell them apart"
-        )
-    ratio = float(model["colour_ratio"])
-    if ratio > LEAST_MEMORY_SCORE**2 and not float(model["correlation_time_estimate"]):
-        texts.append(
-            f"the random force has a memory (score {ratio:.0f}) that the law lacks; "
-            "leave `colour: white` out, or widen the `band`"
-        )
-    memory = float(model["memory_score"])
-    if memory < LEAST_MEMORY_SCORE:
-        texts.append(
-            "the spectrum of the force rises with the frequency (z = "
-            f"{memory:.1f}): samples are folded from beyond half the sampling rate, "
-            "fewer than two in a period, or a sensor measures another thing than is "
-            "said"
-        )
-    if float(model["whiteness_p_value"]) < LEAST_P_VALUE:
-        share = 100 * float(model["predicted_share"])
-        follows = f"; those before predict {share:.2g} % of their power" * (share > 0)
-        texts.append(
-            f"innovations are not white (p = {float(model['whiteness_p_value']):.1g})"
-            f"{follows}: a mode, a force with a memory, or a tone is missing in the "
-            "model"
-        )
-    if float(model["line_p_value"]) < LEAST_P_VALUE:
-        frequency = float(model["line_frequency"])
-        count = np.unique(model["innovation_trajectory"], return_counts=True)[1].max()
-        drifts = frequency * count * float(model["sample_step"]) < PERIODS_OF_TONE
-        texts.append(
-            f"innovations have a line at {frequency:.4g} Hz (p = "
-            f"{float(model['line_p_value']):.1g}): "
-            + (
-                "the zero of a sensor drifts, or a force does; take the drift off"
-                if drifts
-                else "a tone acts, or is measured; leave it out by `band`, or record "
-                "it as an input"
-            )
-        )
-    texts += of_jumps(model)
-    if float(model["order_disagreement"]) > LARGEST_ORDER_DISAGREEMENT:
-        texts.append(
-            "filters of first and second order disagree by "
-            f"{float(model['order_disagreement']):.2g} standard errors: sample faster, "
-            "or use better sensors"
-        )
-    return texts
-
-
-def of_jumps(model: xr.Dataset) -> list[str]:
-    """That the random force comes in impulses, or innovations are not Gaussian."""
-    kurtosis, score = float(model["kurtosis"]), float(model["impulse_score"])
-    if score > SURE_SCORE:
-        when = ", ".join(f"{time:.4g}" for time in np.sort(model["impulse_time"]))
-        rate = float(model["impulse_rate"])
-        text = (
-            f"the random force comes in impulses, about {rate:.2g} per s (its excess "
-            f"kurtosis is {kurtosis:.2g}), the largest at {when} s; "
-        )
-        if float(model["impulse_part"]) > LARGEST_PART_OF_FEW:
-            return [
-                text + "these carry most of it: a force like this may have no finite "
-                "variance, and its level no meaning; intervals may be too narrow"
-            ]
-        return [text + "intervals allow for it"]
-    if np.isnan(score) and kurtosis > LARGEST_KURTOSIS:
-        return [
-            f"innovations are not Gaussian (excess kurtosis {kurtosis:.2g}): impacts, "
-            "or a strongly nonlinear motion between samples"
-        ]
-    return []
+    m = {n: v.item() for n, v in model.variables.items() if v.size == 1}
+    share = 100 * m["predicted_share"]
+    m["follows"] = (
+        f"; those before predict {share:.2g} % of their power" if share > 0 else ""
+    )
+    several = len(np.unique(model["innovation_trajectory"])) > 1
+    events = zip(model["impulse_trajectory"].values, model["impulse_time"], strict=True)
+    m["when"] = ", ".join(
+        f"{time:.4g}" + f" (trajectory {k + 1:.0f})" * several
+        for k, time in sorted((k, float(time)) for k, time in events)
+    )
+    is_missing = m["best_absent_score"] > m["term_penalty"]
+    is_coloured = m["colour_ratio"] > LEAST_MEMORY_SCORE**2
+    has_line = m["line_p_value"] < LEAST_P_VALUE
+    count = np.unique(model["innovation_trajectory"], return_counts=True)[1].max()
+    drifts = m["line_frequency"] * count * m["sample_step"] < PERIODS_OF_TONE
+    comes_in_impulses = m["impulse_score"] > SURE_SCORE
+    few = m["impulse_part"] > LARGEST_PART_OF_FEW
+    tested = np.isfinite(m["impulse_score"])
+    holds = {
+        "astray": is_astray(model),
+        "lost": m["identifiability"],
+        "confounded": m["confounded"],
+        "not settled": not m["converged"],
+        "missing": is_missing,
+        "undecided": not is_missing and m["undecided_p_value"] < LEAST_P_OF_ABSENT_TERM,
+        "rival": m["alternatives"],
+        "memory": is_coloured and not m["correlation_time_estimate"],
+        "folded": m["memory_score"] < LEAST_MEMORY_SCORE,
+        "not white": m["whiteness_p_value"] < LEAST_P_VALUE,
+        "drift": has_line and drifts,
+        "tone": has_line and not drifts,
+        "few impulses": comes_in_impulses and few,
+        "impulses": comes_in_impulses and not few,
+        "not Gaussian": not tested and m["kurtosis"] > LARGEST_KURTOSIS,
+        "orders": m["order_disagreement"] > LARGEST_ORDER_DISAGREEMENT,
+    }
+    return [DOUBTS[when].format(**m) for when, doubted in holds.items() if doubted]
 
 
 def of_inputs(model: xr.Dataset, observations: xr.Dataset) -> list[str]:

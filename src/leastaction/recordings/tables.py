@@ -33,8 +33,7 @@ from leastaction.core.files import (
 )
 from leastaction.core.units import is_unit
 from leastaction.recordings.columns import clock_scale
-from leastaction.recordings.error import RecordingError
-from leastaction.recordings.refusals import reject
+from leastaction.recordings.refusals import RecordingError, reject
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

@@ -12,9 +12,9 @@ import xarray as xr
 from leastaction.core.contracts import check
 from leastaction.core.library import Library
 from leastaction.recordings.contracts import training
-from leastaction.recordings.error import RecordingError
 from leastaction.recordings.input_dynamics import first_values
 from leastaction.recordings.inputs import changed, inputs_of, unknowns_of
+from leastaction.recordings.refusals import reject
 from leastaction.trajectories.gram import evenly, gram_dataset
 from leastaction.trajectories.library_equations import (
     LibraryEquations,
@@ -62,11 +62,11 @@ def assemble(
     sums: list = [0.0, 0.0, 0.0, 0.0]
     for group, weight in zip(groups, weights, strict=True):
         with np.errstate(all="ignore"):
-            found = gram_matrices(
+            gram = gram_matrices(
                 compiled, *(motion[n][group] for n in motion), force[group]
             )
         square = (force[group] ** 2).sum()
-        for i, part in enumerate((*found, square)):
+        for i, part in enumerate((*gram, square)):
             sums[i] = sums[i] + weight / len(group) * part
     _refuse_unbounded(sums[0], [*terms.names, *terms.dissipation_names])
     chosen = evenly(len(number), settings["samples"])
@@ -80,10 +80,10 @@ def assemble(
     }
     for name, each in (*motion.items(), ("input", force)):
         values[f"{name}_sample"] = each[chosen]
-    found = gram_dataset(derivatives, values, terms)
+    gram = gram_dataset(derivatives, values, terms)
     for name, meaning in MEANINGS.items():
-        found[name].attrs["long_name"] = meaning
-    return found.assign_attrs(input_start=json.dumps(list(start)))
+        gram[name].attrs["long_name"] = meaning
+    return gram.assign_attrs(input_start=json.dumps(list(start)))
 
 
 def _forces(
@@ -105,9 +105,4 @@ def _refuse_unbounded(gram: np.ndarray, names: Sequence[str]) -> None:
     """Refuse candidates whose forces are not finite where the motion goes."""
     bad = [names[k] for k in np.flatnonzero(~np.isfinite(np.diag(gram)))]
     if bad:
-        raise RecordingError(
-            "library",
-            f"the forces of {', '.join(bad)} are not finite somewhere in the recording",
-            "candidates that are defined wherever the motion goes",
-            "Leave them out, or shift their argument",
-        )
+        reject("unbounded", "library", names=", ".join(bad))

@@ -116,7 +116,7 @@ def constrained(
 ) -> ConstrainedRows:
     """Decompose A in the null space of C; `count` rows were :func:`compressed` to A.
 
-    A LinAlgError tells that there are no more functions than conditions.
+    Raises a LinAlgError if there are no more functions than conditions.
     """
     if rows.shape[1] <= len(conditions):
         raise np.linalg.LinAlgError(

@@ -90,7 +90,7 @@ def identify(
 ) -> xr.Dataset:
     """Learn the discrete Lagrangian density of a field, for one case.
 
-    A ValueError tells that it is not on a periodic line, or of too few snapshots.
+    Raises a ValueError if it is not on a periodic line, or has too few snapshots.
     """
     u, (dt, dx) = positions_of(observations), grid_of(observations)
     sizes = {k: v for k, v in settings.items() if k != "method" and v is not None}
@@ -470,7 +470,7 @@ class Snapshots:
 
         Uphill from the middle for every stencil, then downhill through what was tried:
         a fit that is moved by y to be stable loses |y|²/2. `sizes` are choices that are
-        made already. A ValueError tells of too few snapshots for the smallest stencil.
+        made already. ValueError if the snapshots are too few for the smallest stencil.
         """
         steps = {k: (sizes[k],) if k in sizes else v for k, v in CHOICES.items()}
         stencils = (sizes["stencil"],) if "stencil" in sizes else STENCILS

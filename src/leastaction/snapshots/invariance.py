@@ -11,11 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import scipy.linalg
+import scipy.optimize
 import xarray as xr
 
 from leastaction.core.multi_index import multi_indices
 from leastaction.core.symmetries import (
     DECISIVE,
+    READABLE,
     Invariance,
     Symmetry,
     change_along,
@@ -41,6 +44,7 @@ from leastaction.snapshots.symmetric_fits import (
     DEGREES_MORE,
     PARITIES,
     SymmetricFits,
+    evidence,
 )
 
 # Features of so many of the highest degrees show where the series is cut: terms that
@@ -48,6 +52,9 @@ from leastaction.snapshots.symmetric_fits import (
 DEGREES_CUT = 2
 # Share of the largest singular value below which springs have the symmetry.
 ROUND_OFF = 1e-6
+# Of the advance of a screw, in itself: first step of the search for the likeliest one,
+# to the square of which it is known, as a parabola is by its secants.
+FIRST_STEP = 0.1
 # Length scale, in deviations of the positions, of features that are polynomials.
 LONG = 100.0
 
@@ -136,11 +143,51 @@ def find(fits: SymmetricFits, resolution: float) -> list[Symmetry]:
     result = settled(readings[1:] or readings, fits)
     if not any(one.log_odds > DECISIVE for one in result):
         # A basis need not hold the nearest itself.
-        result = settled([*readings, *problem.isometries(resolution)], fits)
+        near = problem.isometries(resolution)
+        screws = [[one] for some in near for one in screw_of(some, fits)]
+        result = settled(screws, fits) if screws else []
+        if not any(one.log_odds > DECISIVE for one in result):
+            result = settled([*readings, *near], fits)
     return [
         limited(one, fits, resolution) if one.log_odds > DECISIVE else one
         for one in without_fits(result, fits)
     ]
+
+
+def screw_of(readings: Sequence[Symmetry], fits: SymmetricFits) -> list[Symmetry]:
+    """The likeliest advance along the axis of a rotation of space, none of others.
+
+    Uphill from the computed one by features as rich as those without symmetries; richer
+    ones decide about readable numbers.
+    """
+    turn, computed, poor = readings[0].matrix, readings[-1], fits.free.basis
+    axis = scipy.linalg.null_space(turn)
+    if not turn.any() or axis.shape[1] != 1:
+        return []
+
+    def screw(advance: float) -> Symmetry:
+        size = max(1.0, np.abs(advance * axis).max())
+        offset, matrix = advance * axis[:, 0] / size, turn / size
+        return replace(computed, offset=offset, matrix=matrix)
+
+    def height(advance: float, basis: WeightSpace) -> float:
+        return evidence(fits.most_probable([screw(advance)], basis))
+
+    def highest(basis: WeightSpace, start: float, width: float) -> float:
+        ends = start, (1 + width) * start
+        return scipy.optimize.minimize_scalar(
+            lambda advance: -height(advance, basis), ends, tol=width**2
+        ).x
+
+    simple = [*READABLE, *(1 / number for number in READABLE[1:])]
+    rate = (turn * computed.matrix).sum() / (turn**2).sum()
+    peak = highest(poor, axis[:, 0] @ computed.offset / rate, FIRST_STEP)
+    nearest = min(simple, key=lambda number: abs(number - abs(peak)))
+    nearest = float(np.copysign(nearest, peak))
+    if height(nearest, fits.wide) < height(peak, fits.wide):
+        finer = highest(fits.wide, peak, FIRST_STEP**2)
+        nearest = finer if abs(finer - nearest) > FIRST_STEP**2 else nearest
+    return [screw(nearest)]
 
 
 def limited(symmetry: Symmetry, fits: SymmetricFits, resolution: float) -> Symmetry:

@@ -152,7 +152,7 @@ class LearnedLagrangian:
     ) -> np.ndarray:
         """Velocities whose momenta ∂L^[k]/∂q̇ are given, by Newton's method.
 
-        A RuntimeError tells that it does not converge.
+        Raises a RuntimeError if it does not converge.
         """
         n, velocity = self.basis.dof, np.array(guess, dtype=float)
         before = np.inf

@@ -98,18 +98,18 @@ class Field(Kind):
 
     def completed(self, example: dict, units: Mapping) -> list[str]:
         """One field, evenly spaced."""
-        given, problems = example["import"], []
-        if len(given["coordinates"]) != 1:
+        table, problems = example["import"], []
+        if len(table["coordinates"]) != 1:
             problems.append(
-                f"import.coordinates: {', '.join(given['coordinates'])}; expected one "
+                f"import.coordinates: {', '.join(table['coordinates'])}; expected one "
                 "field, such as `u`, with a pattern of columns, `u_* [mm]`"
             )
-        if given["ends"] not in MIRROR:
+        if table["ends"] not in MIRROR:
             problems.append(
-                f"import.ends: {given['ends']!r}; of even nodes expected "
+                f"import.ends: {table['ends']!r}; of even nodes expected "
                 f"{', '.join(MIRROR)}"
             )
-        if not given["position"] and "length" not in given:
+        if not table["position"] and "length" not in table:
             problems.append(
                 "import.length: it is missing; write the length of the line, m, or "
                 "of a long table the column of the position, `position: {x: m}`"
@@ -147,18 +147,18 @@ class Field(Kind):
 
     def predict(self, held_out, model, observations, recipe, library) -> Prediction:
         """Rollouts of what was held out, from a begin that is fitted."""
-        found = LearnedField.from_dataset(model)
+        field = LearnedField.from_dataset(model)
         measured = held_out["q"].values[0]
         nodes = measured.shape[2]
-        basis = _wave_basis(nodes, found.waves)
+        basis = _wave_basis(nodes, field.waves)
 
         def run(starts, count):
             first, change = (part @ basis.T for part in np.split(starts, 2, axis=1))
-            if not found.stable:
+            if not field.stable:
                 return np.full((len(starts), count, nodes), np.nan)
-            return found.rollout(first, first + change, count - 1)
+            return field.rollout(first, first + change, count - 1)
 
-        forecast = run, basis, found.noise, found.speed_std / found.speed
+        forecast = run, basis, field.noise, field.speed_std / field.speed
         made, expected = _prediction(held_out, observations, *forecast)
         if held_out.attrs["mirror"]:
             half = slice(nodes // 2 + 1)
@@ -171,53 +171,53 @@ class Field(Kind):
         numbers = missed(
             [str(held_out.attrs["field"])],
             made.units[:1],
-            *(made, found.noise, expected, _begin(held_out)),
+            *(made, field.noise, expected, _begin(held_out)),
         )
         return replace(made, numbers=numbers)
 
     def findings(self, model, observations, rollout) -> Findings:
         """Speed of waves and damping; why forecasts are not to be trusted."""
-        found, numbers = (
+        field, numbers = (
             LearnedField.from_dataset(model),
             json.loads(rollout.attrs["numbers"]),
         )
         refusals, reservations = judged(numbers)
-        if not found.stable:
+        if not field.stable:
             refusals = [
                 "no stable density agrees with the snapshots: the field obeys "
                 "no second-order equation of this kind, or steps are too long"
             ]
-        if found.density.basis.decay != 1:
-            how = "lost" if found.density.basis.decay < 1 else "gained"
+        if field.density.basis.decay != 1:
+            how = "lost" if field.density.basis.decay < 1 else "gained"
             reservations.append(
                 f"energy is {how}: u_tt + γ u_t with γ = "
-                f"{interval(found.damping, NORMAL * found.damping_std)} 1/s"
+                f"{interval(field.damping, NORMAL * field.damping_std)} 1/s"
             )
-        if 1 <= found.misfit < np.inf:
+        if 1 <= field.misfit < np.inf:
             reservations.append(
-                f"what the stencil cannot represent is {found.misfit:.2g} times the "
+                f"what the stencil cannot represent is {field.misfit:.2g} times the "
                 "variance of the noise; record at shorter steps, or at more nodes"
             )
         rows = [
-            ("c^2", "waves", found.speed, found.speed_std, "m²/s²"),
-            ("gamma", "damping", found.damping, found.damping_std, "1/s"),
+            ("c^2", "waves", field.speed, field.speed_std, "m²/s²"),
+            ("gamma", "damping", field.damping, field.damping_std, "1/s"),
         ]
         unit = f"{observations['coordinate_unit'].values[0]}/s²"
         rows += [
             (f"V'({u:.3g})", "force", value, std, unit)
-            for u, value, std in found.force.T.tolist()
+            for u, value, std in field.force.T.tolist()
         ]
         return Findings(
             terms=[] if refusals else rows,
             refusals=refusals,
             reservations=reservations,
-            about=str(found),
+            about=str(field),
             scale="The density is unique up to a factor and null Lagrangians. V' is "
             "per mass density: uniform fields obey u_tt + γ u_t = -V'(u), in SI.",
             undecided=[
-                f"wavenumbers above {found.waves} of {found.nodes // 2} (below noise)"
+                f"wavenumbers above {field.waves} of {field.nodes // 2} (below noise)"
             ]
-            if found.waves < found.nodes // 2
+            if field.waves < field.nodes // 2
             else [],
             predicted=predicted(numbers),
         )
@@ -250,14 +250,14 @@ class Positions(Kind):
         """Snapshots of positions."""
         return "snapshots"
 
-    def prepared(self, given: Mapping) -> Mapping:
+    def prepared(self, example: Mapping) -> Mapping:
         """Recorded positions have noise: they are adjusted to the motion."""
         method = {"method": "orthogonal_distance_regression"}
         recipes = {
             name: {**recipe, "identify": method | dict(recipe.get("identify") or {})}
-            for name, recipe in given["estimators"].items()
+            for name, recipe in example["estimators"].items()
         }
-        return {**given, "estimators": recipes}
+        return {**example, "estimators": recipes}
 
     def observations(self, samples: Samples) -> xr.Dataset:
         """As :meth:`held_out`; a ValueError if neighbouring snapshots are unrelated."""
@@ -274,18 +274,18 @@ class Positions(Kind):
 
     def predict(self, held_out, model, observations, recipe, library) -> Prediction:
         """Motions of the variational integrator, from a begin that is fitted."""
-        found = LearnedLagrangian.from_dataset(model)
+        lagrangian = LearnedLagrangian.from_dataset(model)
         noise = float(model["row_error"].values[0])
         numbers = _frequencies(model, observations, recipe, library)
 
         def run(starts, count):
             first, change = np.split(starts, 2, axis=1)
             pairs = zip(first, first + change, strict=True)
-            runs = [found.through(a, b, count - 1).positions for a, b in pairs]
+            runs = [lagrangian.through(a, b, count - 1).positions for a, b in pairs]
             return np.array(runs)
 
         errors = np.divide(numbers["frequency_std"], numbers["frequencies"])
-        forecast = run, np.eye(found.basis.dof), noise, errors.min(initial=np.inf)
+        forecast = run, np.eye(lagrangian.basis.dof), noise, errors.min(initial=np.inf)
         made, expected = _prediction(held_out, observations, *forecast)
         named = made.names, made.units
         numbers |= missed(*named, made, noise, expected, _begin(held_out))
@@ -294,7 +294,7 @@ class Positions(Kind):
 
     def findings(self, model, observations, rollout) -> Findings:
         """Natural frequencies about a rest in the data; L itself has no terms."""
-        found = LearnedLagrangian.from_dataset(model)
+        lagrangian = LearnedLagrangian.from_dataset(model)
         numbers = json.loads(rollout.attrs["numbers"])
         refusals, reservations = judged(numbers)
         noise = float(model["row_error"].values[0])
@@ -318,7 +318,7 @@ class Positions(Kind):
             terms=rows,
             refusals=refusals,
             reservations=reservations,
-            about=str(found),
+            about=str(lagrangian),
             scale="L is nonparametric: `law.learned` evaluates and integrates it.",
             undecided=undecided,
             predicted=predicted(numbers),
@@ -416,7 +416,7 @@ def _prediction(
         ]
 
     measured, learned_from = (data["q"].values[0] for data in (held_out, observations))
-    found, learned_from = runs(measured), learned_from[:MOST_RUNS]
+    rolled_out, learned_from = runs(measured), learned_from[:MOST_RUNS]
     with np.errstate(all="ignore"):
         errors = [
             p - q for (p, _), q in zip(runs(learned_from), learned_from, strict=True)
@@ -429,11 +429,11 @@ def _prediction(
         [str(name) for name in held_out["dof"].values],
         [str(unit) for unit in held_out["coordinate_unit"].values],
         list(measured),
-        [path for path, _ in found],
+        [path for path, _ in rolled_out],
         [np.broadcast_to(NORMAL * late[:, None], q.shape) for q in measured],
-        [f"motion {k + 1}" for k in range(len(found))],
+        [f"motion {k + 1}" for k in range(len(rolled_out))],
     )
-    return made, [np.sqrt(noise**2 + law**2 + spread**2) for _, spread in found]
+    return made, [np.sqrt(noise**2 + law**2 + spread**2) for _, spread in rolled_out]
 
 
 def _begin(held_out: xr.Dataset) -> int:
@@ -457,11 +457,11 @@ def _frequencies(model: xr.Dataset, observations, recipe, library) -> dict:
     stable rest.
     """
     q, none = observations["q"].values[0], {"frequencies": [], "frequency_std": []}
-    found = LearnedLagrangian.from_dataset(model)
-    values = _natural(found, q)
-    if values is None or found.factor is None or not len(found.factor):
+    lagrangian = LearnedLagrangian.from_dataset(model)
+    values = _natural(lagrangian, q)
+    if values is None or lagrangian.factor is None or not len(lagrangian.factor):
         return none
-    draws = found.samples(DRAWS, np.random.default_rng(0))
+    draws = lagrangian.samples(DRAWS, np.random.default_rng(0))
     near = [one for one in (_natural(draw, q) for draw in draws) if one is not None]
     if len(near) < DRAWS:
         return none
@@ -498,21 +498,21 @@ def _of_degree(degree: int, recipe: Recipe) -> Recipe:
     return Recipe(**steps | {"assemble": step("assemble", settings)})
 
 
-def _natural(found: LearnedLagrangian, q: np.ndarray) -> np.ndarray | None:
+def _natural(law: LearnedLagrangian, q: np.ndarray) -> np.ndarray | None:
     """Natural frequencies, Hz, ascending; None without a stable rest in the data."""
     n, flat = q.shape[2], q.reshape(-1, q.shape[2])
     rest, low, high = flat.mean(axis=0), flat.min(axis=0), flat.max(axis=0)
-    given = found.basis, found.coefficients
+    expansion = law.basis, law.coefficients
 
     def linearised(place: np.ndarray) -> np.ndarray:
         still = np.tile(place, (1, 3, 1))
-        rows = row_jacobian(*given, still, found.time_step, found.rule)
+        rows = row_jacobian(*expansion, still, law.time_step, law.rule)
         return rows[0].reshape(n, 3, n).transpose(1, 0, 2)
 
     for _ in range(NEWTON_STEPS):
         still = np.tile(rest, (1, 3, 1))
-        rows = discrete_euler_lagrange(given[0], still, found.time_step, found.rule)
-        pull = rows.reshape(n, -1) @ found.coefficients
+        rows = discrete_euler_lagrange(expansion[0], still, law.time_step, law.rule)
+        pull = rows.reshape(n, -1) @ law.coefficients
         move = np.linalg.lstsq(linearised(rest).sum(axis=0), pull, rcond=None)[0]
         rest = rest - move
         if not ((low <= rest) & (rest <= high)).all():
@@ -523,4 +523,4 @@ def _natural(found: LearnedLagrangian, q: np.ndarray) -> np.ndarray | None:
     z = scipy.linalg.eigvals(companion, np.block([[eye, zero], [zero, after]]))
     if not (np.abs(np.abs(z) - 1) < UNIT_CIRCLE).all() or (np.abs(z.imag) == 0).any():
         return None
-    return np.sort(np.angle(z)[z.imag > 0]) / (2 * np.pi * found.time_step)
+    return np.sort(np.angle(z)[z.imag > 0]) / (2 * np.pi * law.time_step)

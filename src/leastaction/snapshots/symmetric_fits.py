@@ -185,6 +185,6 @@ def parities(features: WeightSpace) -> dict[str, slice]:
     """
     n = features.dof
     result = {"reversal": slice(n, 2 * n)}
-    if isinstance(features, TurnedFeatures):
+    if isinstance(features, TurnedFeatures) and features.zero == 1:
         result["mirror"] = slice(n + 1, n + 2)
     return result

@@ -1,4 +1,4 @@
-r"""Taylor features of turned states: rotations about a point far from the data.
+r"""Taylor features of turned states: rotations about a far point, and screw motions.
 
 A rotation ξ(q) = A (q − p) with A³ = −A moves the plane of e and A e. In coordinates
 y = B (q − p) along e, along A e and across the plane, and w = B q̇, a state is turned
@@ -11,6 +11,10 @@ until its y has the direction e (a moving frame, Fels and Olver 1999):
 
 the distance from p, the radial and the tangential velocity. L = Σ b_f φ_f(s) has the
 symmetry exactly, and all around p though the data be on one side of it.
+
+A screw motion ξ(q) = A (q − p) + a with A a = 0 also moves y₃, the angle by which q has
+advanced along a. A state is turned back by y₃, and moved to y₃ = 0: of s this component
+is then zero instead of the second. The class of L depends on the pitch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,8 +39,8 @@ from leastaction.snapshots.bases import (
 # Of what is one: below this it is round-off.
 ROUND_OFF = 1e-9
 
-# Derivatives along the orbit follow from X L = ρ L_1 - w_φ L_n + w_ρ L_(n+1) = 0, the
-# derivatives elsewhere from those at the turned state.
+# Derivatives by the component m that is zero follow from X L = Σ g_k L_k = 0, g =
+# (-y_1, y_0, 1 of a screw; -y_(n+1), y_n), those elsewhere from the turned state.
 JET_OF_TURNED = """
 @njit(cache=True, nogil=True)
 def turn_back(c, s, frame, x):
@@ -60,21 +64,31 @@ def jet(z, layout, values, work, second_order, gradient, hessian):
         for j in range(n):
             y[i] += frame[i, j] * (z[j] - fixed[j])
             y[n + i] += frame[i, j] * z[n + j]
-    r = math.sqrt(y[0] * y[0] + y[1] * y[1])
-    c, s = y[0] / r, y[1] / r
-    y[0], y[1] = r, 0.0
-    y[n], y[n + 1] = c * y[n] + s * y[n + 1], c * y[n + 1] - s * y[n]
+    m = layout[4]
+    if m == 1:
+        r = math.sqrt(y[0] * y[0] + y[1] * y[1])
+        c, s = y[0] / r, y[1] / r
+    else:
+        c, s = math.cos(y[2]), math.sin(y[2])
+    for k in range(0, 2 * n, n):
+        y[k], y[k + 1] = c * y[k] + s * y[k + 1], c * y[k + 1] - s * y[k]
+    y[m] = 0.0
     jet_of_features(y, layout, values, work, second_order, gradient, hessian)
-    gradient[1] = (y[n + 1] * gradient[n] - y[n] * gradient[n + 1]) / r
+    g = np.zeros(2 * n)
+    g[2 % n] = m - 1.0
+    g[0], g[1], g[n], g[n + 1] = -y[1], y[0], -y[n + 1], y[n]
+    gradient[m] = 0.0
+    gradient[m] = -(g * gradient).sum() / g[m]
     if second_order:
-        for k in range(2 * n):
-            j = (k + 2) % (2 * n)  # 1 is the last
-            along = y[n + 1] * hessian[n, j] - y[n] * hessian[n + 1, j]
+        for k in range(m + 1, m + 1 + 2 * n):
+            j = k % (2 * n)  # m is the last
+            hessian[j, m] = 0.0
+            along = (g * hessian[j]).sum()
             if j % n == 0:
-                along -= gradient[j + 1]
+                along += gradient[j + 1]
             if j % n == 1:
-                along += gradient[j - 1]
-            hessian[1, j] = hessian[j, 1] = along / r
+                along -= gradient[j - 1]
+            hessian[m, j] = hessian[j, m] = -along / g[m]
         for i in range(2 * n):
             turn_back(c, s, frame, hessian[i])
         for j in range(2 * n):
@@ -93,6 +107,11 @@ class TurnedFeatures(WeightSpace):
     VARIABLES = (*WeightSpace.VARIABLES, "frame", "fixed_point")
     frame: np.ndarray
     fixed_point: np.ndarray
+
+    @property
+    def zero(self) -> int:
+        """Component of s that is zero, which no input sees: 1, or 2 of a screw."""
+        return int(np.argmin(np.abs(self.inputs).sum(axis=0)))
 
     @classmethod
     def from_dataset(cls, dataset: xr.Dataset) -> WeightSpace:
@@ -114,10 +133,14 @@ class TurnedFeatures(WeightSpace):
         shifted[:, :n] -= self.fixed_point
         rows = np.block([[self.frame, zero], [zero, self.frame]])
         y = [_linear(row, shifted, order) for row in rows]
-        inverse = _inverse_root(y[0] * y[0] + y[1] * y[1])
-        c, s = y[0] * inverse, y[1] * inverse
-        y[0], y[1] = c * y[0] + s * y[1], y[1] * 0.0
-        y[n], y[n + 1] = c * y[n] + s * y[n + 1], c * y[n + 1] - s * y[n]
+        if self.zero == 1:
+            inverse = _inverse_root(y[0] * y[0] + y[1] * y[1])
+            c, s = y[0] * inverse, y[1] * inverse
+        else:
+            c, s = _cosine(y[2]), _cosine(y[2], -np.pi / 2)
+        for k in (0, n):
+            y[k], y[k + 1] = c * y[k] + s * y[k + 1], c * y[k + 1] - s * y[k]
+        y[self.zero] *= 0.0
         return y
 
     def _chain(
@@ -129,8 +152,9 @@ class TurnedFeatures(WeightSpace):
         (q, q̇) at x = x₀, (index, sample).
         """
         s, inputs = self.turned(states, order), []
-        for row in self.inputs:  # s[1] is zero
-            inputs.append(sum((s[j] * row[j] for j in np.flatnonzero(row)), s[1]))
+        for row in self.inputs:
+            parts = (s[j] * row[j] for j in np.flatnonzero(row))
+            inputs.append(sum(parts, s[self.zero]))
         values = np.array([x.coefficients[0] for x in inputs])
         values -= (self.inputs @ self.centre)[:, None]
         tables = [self._one_variable(x, order) for x in values]
@@ -166,7 +190,7 @@ class TurnedFeatures(WeightSpace):
         source, layout, values, work = super().jet(coefficients)
         return (
             source.replace("def jet(", "def jet_of_features(") + JET_OF_TURNED,
-            np.append(layout, values.size),
+            np.append(layout, [values.size, self.zero]),
             np.concatenate([values, self.fixed_point, self.frame.ravel()]),
             work,
         )
@@ -177,7 +201,7 @@ def turned_features(
 ) -> TurnedFeatures | None:
     """Features of turned states (sample, 2 dof), scaled to the cube that these span.
 
-    None if `symmetries` are anything else than one rotation of a plane, as screws are.
+    None if `symmetries` are anything else than one rotation of a plane, or one screw.
     """
     if len(symmetries) != 1:
         return None
@@ -185,17 +209,22 @@ def turned_features(
     square = -np.trace(matrix @ matrix) / 2
     onto = -matrix @ matrix / square if square > ROUND_OFF else np.zeros((n, n))
     turning = onto.any() and np.allclose(onto @ matrix, matrix)
-    offset = symmetries[0].offset
-    if not turning or np.abs(offset - onto @ offset).max() > ROUND_OFF:
+    if not turning:
         return None
     first = onto[:, np.argmax(np.diag(onto))]
     plane = np.stack([first, matrix @ first / np.sqrt(square)], axis=1)
-    frame = np.vstack([np.linalg.pinv(plane) @ onto, null_space(plane.T).T])
+    across, offset = null_space(plane.T).T, symmetries[0].offset
+    if screw := np.abs(offset - onto @ offset).max() > ROUND_OFF:
+        along = (across @ offset)[None]
+        angle = np.sqrt(square) * along / (along @ along.T)
+        across = np.vstack([angle, null_space(along).T]) @ across
+    frame = np.vstack([np.linalg.pinv(plane) @ onto, across])
     fixed = -np.linalg.pinv(matrix) @ offset
-    arguments = basis.degree, basis.length_scale
-    features = TurnedFeatures(*arguments, np.eye(2 * n), np.zeros(2 * n), frame, fixed)
+    zero, eye = (1 + screw,), np.eye(2 * n)
+    none = np.delete(eye, zero, axis=0), np.zeros(2 * n)
+    features = TurnedFeatures(basis.degree, basis.length_scale, *none, frame, fixed)
     s = np.column_stack([jet.coefficients[0] for jet in features.turned(states)])
-    inputs, centre = scaled_inputs(s, (1,), VELOCITY_RATIO)
+    inputs, centre = scaled_inputs(s, zero, VELOCITY_RATIO)
     centre[n:] = 0.0
     return replace(features, inputs=inputs, centre=centre)
 
@@ -216,13 +245,26 @@ def _constant(values: np.ndarray, variables: int, order: int) -> Jet:
 
 def _inverse_root(x: Jet) -> Jet:
     """1/√x by the binomial series about the value of x."""
-    value = x.coefficients[0].copy()
-    rest = x * (1 / value)
-    rest.coefficients[0] = 0.0
-    terms = [_constant(value**-0.5, x.variables, x.degree)]
+    series = [x.coefficients[0] ** -0.5]
     for k in range(1, x.degree + 1):
-        terms.append(terms[-1] * rest * ((0.5 - k) / k))
-    return sum(terms[1:], terms[0])
+        series.append(series[-1] * ((0.5 - k) / k) / x.coefficients[0])
+    return _composed(x, series)
+
+
+def _cosine(x: Jet, phase: float = 0.0) -> Jet:
+    """Cosine of x + phase by Taylor's series about the value of x."""
+    value, orders = x.coefficients[0] + phase, range(x.degree + 1)
+    return _composed(x, [np.cos(value + k * np.pi / 2) / factorial(k) for k in orders])
+
+
+def _composed(x: Jet, series: list[np.ndarray]) -> Jet:
+    """Σ a_k (x − x₀)^k about the value x₀, by Horner's rule."""
+    rest = x * 1.0
+    rest.coefficients[0] = 0.0
+    result = _constant(series[-1], x.variables, x.degree)
+    for value in series[-2::-1]:
+        result = result * rest + _constant(value, x.variables, x.degree)
+    return result
 
 
 def basis_of(dataset: xr.Dataset) -> Basis:

@@ -1,6 +1,6 @@
 """What types cannot check of an example, before any job; all problems are reported.
 
-Each family says what it asks of its examples (``<family>/examples.py``), a recipe
+Each family states what it requires of its examples (``<family>/examples.py``), a recipe
 whether its steps fit. An example that did not change, read by the same sources, is
 accepted from the cache: a plan imports no algebra.
 """
@@ -27,17 +27,17 @@ from leastaction_papers.configuration.sweep import Estimator
 
 def accepted(example: Mapping, where: str) -> dict:
     """Return an example with its recommended methods and defaults, checked."""
-    found = {}
+    full = {}
 
     def check() -> dict | None:
         from leastaction_papers.configuration.example import completed
 
-        found.update(completed(example, where))
-        check_example(found, where)
-        exact = json.loads(json.dumps(found)) == found
-        return found if exact else None
+        full.update(completed(example, where))
+        check_example(full, where)
+        exact = json.loads(json.dumps(full)) == full
+        return full if exact else None
 
-    return cached(f"{example!r}{where}{package_digest()}", (), check) or found
+    return cached(f"{example!r}{where}{package_digest()}", (), check) or full
 
 
 def check_example(example: Mapping, where: str) -> None:
@@ -71,10 +71,10 @@ def example_problems(example: Mapping) -> Iterator[str]:
         lambda: step_count(simulation["duration"], simulation["time_step"]),
     )
     known = list(example["estimators"])
-    wanted = example["validate"].get("estimators", known)
-    if wanted and not set(wanted) & set(known):
+    chosen = example["validate"].get("estimators", known)
+    if chosen and not set(chosen) & set(known):
         yield (
-            f"validate.estimators: none of {wanted} is an estimator of this example; "
+            f"validate.estimators: none of {chosen} is an estimator of this example; "
             f"these are {known}"
         )
     for name, recipe in recipes.items():
@@ -95,11 +95,11 @@ def _other_kind(example: Mapping) -> Iterator[str]:
     """A scheme that simulates other systems."""
     system, scheme = example["system"], step("simulate", example["simulate"])
     kinds = {"a field": is_field(system), "a port-Hamiltonian system": is_port(system)}
-    given = next((kind for kind, is_it in kinds.items() if is_it), "coordinates")
-    if scheme.simulates != given:
+    described = next((kind for kind, is_it in kinds.items() if is_it), "coordinates")
+    if scheme.simulates != described:
         yield (
             f"simulate: method {scheme.name()!r} simulates {scheme.simulates}, but "
-            f"'system' describes {given}; change one of them"
+            f"'system' describes {described}; change one of them"
         )
 
 

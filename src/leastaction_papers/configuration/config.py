@@ -32,7 +32,7 @@ from leastaction.recordings.configuration import Workflow
 from leastaction_papers.configuration.checks import accepted
 from leastaction_papers.configuration.jobs import is_random
 from leastaction_papers.configuration.sweep import swept_variants, without_sweeps
-from leastaction_papers.scorecard.found import tables
+from leastaction_papers.scorecard.registry import tables
 
 
 def _known(kind: str, names: Callable[[], Iterable[str]]):
@@ -222,11 +222,11 @@ def with_all_listed(config: Mapping, examples: Collection[tuple[str, str]]) -> d
     """
     config = copy.deepcopy(dict(config))
     for _, paper, names in _lists(config):
-        there = [name for folder, name in examples if folder == paper]
+        of_paper = [name for folder, name in examples if folder == paper]
         names[:] = [
             one
             for name in names
-            for one in ("*" in name and fnmatch.filter(there, name)) or [name]
+            for one in ("*" in name and fnmatch.filter(of_paper, name)) or [name]
         ]
     return config
 
@@ -242,8 +242,8 @@ def without_examples(
     data here. What names no other examples is left out, and a paper that has none
     `left`.
     """
-    given = config["examples"].items()
-    removed = {(p, n) for p, names in given for n, one in names.items() if one is None}
+    pairs = config["examples"].items()
+    removed = {(p, n) for p, names in pairs for n, one in names.items() if one is None}
     config = copy.deepcopy(dict(config))
     for _, paper, names in _lists(config):
         names[:] = [
@@ -254,13 +254,13 @@ def without_examples(
         ]
     emptied = {paper for paper, _ in removed} - {paper for paper, _ in left}
     for paper, settings in list(config["papers"].items()):
-        given = {part: settings.get(part, {}) for part in ("figures", "tables")}
-        kept = {
+        parts = {part: settings.get(part, {}) for part in ("figures", "tables")}
+        shown = {
             part: {k: v for k, v in entries.items() if v.get("examples") != []}
-            for part, entries in given.items()
+            for part, entries in parts.items()
         }
-        settings |= kept
-        if paper in emptied or (any(given.values()) and not any(kept.values())):
+        settings |= shown
+        if paper in emptied or (any(parts.values()) and not any(shown.values())):
             del config["papers"][paper]
     for compared in (*config["studies"].values(), config["matrix"]):
         compared["examples"] = {k: v for k, v in compared["examples"].items() if v}
@@ -312,10 +312,10 @@ def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
     check_label("example", name)
     base = {key: value for key, value in example.items() if key != "variants"}
     yield name, copy.deepcopy(base)
-    own = {k: v for k, v in (base.get("publish") or {}).items() if k == "targets"}
-    of_variants = {**without_sweeps(base), "publish": own}
-    for given, content in (example.get("variants") or {}).items():
-        for variant, overrides in swept_variants(name, given, content):
+    limits = {k: v for k, v in (base.get("publish") or {}).items() if k == "targets"}
+    of_variants = {**without_sweeps(base), "publish": limits}
+    for variant_name, content in (example.get("variants") or {}).items():
+        for variant, overrides in swept_variants(name, variant_name, content):
             check_label("variant", variant)
             merged = merge(of_variants, overrides)
             yield f"{name}-{variant}", without_nulls(merged, overrides)
@@ -363,13 +363,13 @@ def read_examples(folder: Path, config: Mapping) -> dict[tuple[str, str], dict]:
         (path.parent.name, path.stem): read_yaml(path) or {}
         for path in sorted(folder.glob("*/*.yaml"))
     }
-    for paper, given in config["examples"].items():
-        for name, overrides in given.items():
+    for paper, examples in config["examples"].items():
+        for name, overrides in examples.items():
             if overrides is None:
                 written.pop((paper, name), None)
                 continue
             written[paper, name] = merge(written.get((paper, name), {}), overrides)
-    found, errors = {}, []
+    completed, errors = {}, []
     for (paper, name), example in written.items():
         try:
             check_label("paper", paper)
@@ -378,14 +378,14 @@ def read_examples(folder: Path, config: Mapping) -> dict[tuple[str, str], dict]:
                 content = accepted(content, f"example {paper}/{variant}")
                 if is_random(content) and "replicates" in config:
                     content["simulate"]["replicates"] = config["replicates"]
-                base = found.get((paper, name), content)
+                base = completed.get((paper, name), content)
                 content["key"] = f"{paper}/{data_key(variant, content, base)}"
                 content["seed"] = config["seed"]
                 files = content["simulate"].get("motions", {})
                 files.update({k: _resolved(v, folder) for k, v in files.items()})
-                found[paper, variant] = content
+                completed[paper, variant] = content
         except ConfigError as error:
             errors.append(error)
     if errors:
         raise ConfigErrors(errors)
-    return found
+    return completed

@@ -66,10 +66,10 @@ def _flag_or_text(value):
     raise PydanticCustomError("flag", "expected true, or the name of a coordinate")
 
 
-def _term(given):
-    number = isinstance(given[0], (int, float)) and not isinstance(given[0], bool)
-    if number and isinstance(given[1], str):
-        return given
+def _term(pair):
+    number = isinstance(pair[0], (int, float)) and not isinstance(pair[0], bool)
+    if number and isinstance(pair[1], str):
+        return pair
     raise PydanticCustomError("term", "expected a number, then the text of a function")
 
 
@@ -270,21 +270,21 @@ class Publish(Settings):
 
 
 class _AnySystem:
-    """Type of a system of any kind, told by its keys."""
+    """Type of a system of any kind, recognised by its keys."""
 
     def __get_pydantic_core_schema__(self, source, handler):
         kinds = system_sections()
 
-        def one_of_them(given):
-            if not isinstance(given, System):
-                keys = given if isinstance(given, Mapping) else ()
+        def one_of_them(section):
+            if not isinstance(section, System):
+                keys = section if isinstance(section, Mapping) else ()
                 check_one_key(kinds, [key for key in kinds if key in keys])
-            return given
+            return section
 
-        def kind_of(given) -> str:
-            if isinstance(given, System):
-                return type(given).__name__
-            return next(kind.__name__ for key, kind in kinds.items() if key in given)
+        def kind_of(section) -> str:
+            if isinstance(section, System):
+                return type(section).__name__
+            return next(kind.__name__ for key, kind in kinds.items() if key in section)
 
         tagged = tuple(Annotated[k, Tag(k.__name__)] for k in kinds.values())
         return handler.generate_schema(
@@ -382,9 +382,9 @@ class Example(Settings):
     )
 
 
-def completed(given: Mapping, where: str) -> dict:
+def completed(example: Mapping, where: str) -> dict:
     """Return an example with its recommended methods and all defaults."""
-    return complete(with_recommended_methods(_swept(given)), Example, where)
+    return complete(with_recommended_methods(_swept(example)), Example, where)
 
 
 def _swept(example: Mapping) -> Mapping:
@@ -401,12 +401,12 @@ def publish_problems(example: Mapping) -> Iterator[str]:
     A limit in ``targets.by_noise`` at a level that is not simulated, because a run has
     overridden ``simulate.noise``, is no mistake: it gets a row without a verdict.
     """
-    publish, given = example.get("publish") or {}, list(example["estimators"])
+    publish, known = example.get("publish") or {}, list(example["estimators"])
     for i, row in enumerate(publish.get("rows") or []):
         where, ours = f"publish.rows[{i}]", row["ours"]
         for key in ("largest_noise", "over", "estimator"):
-            if key in ours and ours[key] not in given:
-                yield f"{where}.ours.{key}: {unknown('estimator', ours[key], given)}"
+            if key in ours and ours[key] not in known:
+                yield f"{where}.ours.{key}: {unknown('estimator', ours[key], known)}"
         if "over" in ours and "largest_noise" not in ours:
             yield f"{where}.ours.over: a ratio needs largest_noise, too"
         if "factor" in (row.get("target") or {}) and "largest_noise" not in ours:
@@ -423,7 +423,7 @@ def publish_problems(example: Mapping) -> Iterator[str]:
 
 
 def _of_rollouts(where: str, ours: Mapping, example: Mapping) -> Iterator[str]:
-    """A number of a learned Lagrangian that is not said whose, or not computed."""
+    """A number of a learned Lagrangian of no stated estimator, or one not computed."""
     named = {"rollout", "model"} & set(ours)
     if not named and not {"estimator", "order", "unscaled"} & set(ours):
         return

@@ -109,12 +109,12 @@ def with_sweeps(estimators: Mapping) -> dict:
     >>> made["identify"], made["setting"]["value"]
     ({'threshold': 400}, 400)
     """
-    found = {}
+    complete = {}
     for name, recipe in estimators.items():
-        found[name] = recipe
+        complete[name] = recipe
         if isinstance(recipe, Mapping) and isinstance(recipe.get("sweep"), Mapping):
-            found |= {n: r for n, r in _swept(name, recipe) if n not in estimators}
-    return found
+            complete |= {n: r for n, r in _swept(name, recipe) if n not in estimators}
+    return complete
 
 
 def _swept(name: str, recipe: Mapping) -> Iterator[tuple[str, dict]]:
@@ -201,13 +201,13 @@ def _in_a_name(value) -> str:
 
 def without_sweeps(example: Mapping) -> dict:
     """`example` whose estimators are not swept."""
-    given = example.get("estimators")
-    if not isinstance(given, Mapping):
+    estimators = example.get("estimators")
+    if not isinstance(estimators, Mapping):
         return dict(example)
     alone = {
         name: {k: v for k, v in recipe.items() if k != "sweep"}
         if isinstance(recipe, Mapping)
         else recipe
-        for name, recipe in given.items()
+        for name, recipe in estimators.items()
     }
     return {**example, "estimators": alone}

@@ -39,7 +39,7 @@ def validate(run: Rollout) -> xr.Dataset:
     step = (high - low) / bins
     centres = low[:, None] + (np.arange(bins) + 0.5) * step[:, None]
     true = _densities(system, path, grid, key)
-    found = np.full_like(true, np.nan)
+    estimate = np.full_like(true, np.nan)
     reason = str(run.model["identifiability"].values[0])
     try:
         if reason:
@@ -47,12 +47,12 @@ def validate(run: Rollout) -> xr.Dataset:
                 "replicate %d has no density of the model: %s", run.replicate, reason
             )
         else:
-            found = _densities(run.estimate, path, grid, key)
+            estimate = _densities(run.estimate, path, grid, key)
     except DivergenceError as error:
         log.warning("the model of replicate %d: %s", run.replicate, error)
     return CONTRACTS["density_rollout"].dataset(
         {
-            "total_variation": _distance(true, found, step[:dof] * step[dof:]),
+            "total_variation": _distance(true, estimate, step[:dof] * step[dof:]),
             "cell_centre": centres,
             "density_true": true,
         },
@@ -64,10 +64,10 @@ def validate(run: Rollout) -> xr.Dataset:
     )
 
 
-def _distance(true: np.ndarray, found: np.ndarray, area: np.ndarray) -> np.ndarray:
+def _distance(true: np.ndarray, estimate: np.ndarray, area: np.ndarray) -> np.ndarray:
     """Half the integral of |p − p_estimate|, what lies outside the cells included."""
-    outside = [1 - p.sum(axis=(1, 2)) * area for p in (true, found)]
-    inside = np.abs(true - found).sum(axis=(1, 2)) * area
+    outside = [1 - p.sum(axis=(1, 2)) * area for p in (true, estimate)]
+    inside = np.abs(true - estimate).sum(axis=(1, 2)) * area
     return 0.5 * (inside + np.abs(outside[0] - outside[1]))
 
 

@@ -72,15 +72,15 @@ def stationary_residual(
 
     equation, terms_there = terms_on_cells(observations, derivatives, library)
     velocity, acceleration, diffusion = terms_there
-    given = derivatives.variables
-    density = given["density"].values[0]
-    along_qdot = np.ascontiguousarray(given["difference_qdot"].values.T)
+    variables = derivatives.variables
+    density = variables["density"].values[0]
+    along_qdot = np.ascontiguousarray(variables["difference_qdot"].values.T)
     each = density[:, None]
     # Paper: the diffusive current is differenced like any other, so the second
     # derivative is a difference of a difference.
     columns = (0.5 * diffusion * each) @ along_qdot @ along_qdot
     columns -= (acceleration * each) @ along_qdot
-    columns[:, 0] -= given["difference_q"].values @ (velocity * density)
+    columns[:, 0] -= variables["difference_q"].values @ (velocity * density)
     batches, terms = columns.shape[:2]
     rows = columns.reshape(batches * terms, -1)
     gram = (rows @ rows.T).reshape(batches, terms, batches, terms).swapaxes(1, 2)

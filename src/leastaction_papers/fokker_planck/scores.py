@@ -15,10 +15,10 @@ from leastaction_papers.fokker_planck.stationary_parameters import (
 from leastaction_papers.scorecard.case import (
     COVERAGE,
     Case,
-    Found,
     Key,
     Printed,
     Row,
+    Score,
     count,
     own_rows,
     printed_rows,
@@ -60,34 +60,34 @@ def rows(case: Case) -> Iterator[dict]:
     yield from rows_of(case, [DISTANCE])
 
 
-def _refused(case: Case) -> Iterator[Found]:
+def _refused(case: Case) -> Iterator[Score]:
     refused = np.array([bool(str(s)) for s in case.model["identifiability"].values])
     if refused.any():
-        yield Found(refused, target={"minimum": len(refused)})
+        yield Score(refused, target={"minimum": len(refused)})
 
 
-def _error(subject: tuple[Case, Parameter]) -> Iterator[Found]:
+def _error(subject: tuple[Case, Parameter]) -> Iterator[Score]:
     case, parameter = subject
     std = (case.targets.get(PARAMETER_STD.name) or {}).get(parameter.label)
     target, error = None, parameter.error
     if case.estimator == MAIN and std is not None:
         target = {"rms": float(f"{std * (1 + 3 / np.sqrt(2 * error.size)):.2g}")}
-    yield Found(error, parameter.label, target=target)
+    yield Score(error, parameter.label, target=target)
 
 
-def _covered(subject: tuple[Case, Parameter]) -> Iterator[Found]:
+def _covered(subject: tuple[Case, Parameter]) -> Iterator[Score]:
     _, parameter = subject
     if np.isfinite(parameter.std).all():
-        yield Found(parameter.covered, parameter.label)
+        yield Score(parameter.covered, parameter.label)
 
 
-def _distances(case: Case) -> Iterator[Found]:
+def _distances(case: Case) -> Iterator[Score]:
     if case.rollout is None:
         return
     for a, name in enumerate(case.rollout["dof"].values):
         values = case.rollout["total_variation"].values[:, a]
         if not np.isnan(values).all():
-            yield Found(values, name)
+            yield Score(values, name)
 
 
 REFUSED = Row(

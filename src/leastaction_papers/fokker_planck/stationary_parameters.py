@@ -55,9 +55,9 @@ def true_coefficients(config: Mapping) -> tuple[StationaryEquation, np.ndarray]:
 
 @lru_cache(maxsize=16)
 def _true_coefficients(written: str) -> tuple[StationaryEquation, np.ndarray]:
-    """Of a library and a system: every estimator, row and figure asks again."""
-    given, config = json.loads(written)
-    library = {k: v for k, v in given.items() if k in EVERY_PART}
+    """Of a library and a system: every estimator, row and figure needs it again."""
+    settings, config = json.loads(written)
+    library = {k: v for k, v in settings.items() if k in EVERY_PART}
     equation = equation_of(library, config["coordinates"])
     truth = np.full(len(equation.terms), np.nan)
     of_motion = {k: v for k, v in library.items() if k not in ("volatility", "known")}
@@ -97,7 +97,7 @@ def parameters(config: Mapping, model: xr.Dataset) -> list[Parameter]:
     Of all replicates of a `model` of the example.
     """
     equation, truth = true_coefficients(config)
-    found = []
+    estimates = []
     for term, exact in zip(equation.terms, truth, strict=True):
         if not np.isnan(term.known):
             continue
@@ -110,11 +110,11 @@ def parameters(config: Mapping, model: xr.Dataset) -> list[Parameter]:
             with np.errstate(invalid="ignore", divide="ignore"):
                 values = np.sqrt(values)
                 std = std / (2 * values)
-        found.append(Parameter(label, float(exact), values, std))
-    return found
+        estimates.append(Parameter(label, float(exact), values, std))
+    return estimates
 
 
 def samples(config: Mapping) -> float:
     """Number of samples of one replicate of an example."""
-    given = config["simulate"]
-    return given["duration"] / given["time_step"] * given["trajectories"]
+    simulation = config["simulate"]
+    return simulation["duration"] / simulation["time_step"] * simulation["trajectories"]

@@ -102,14 +102,14 @@ STRUCTURE_ROLLOUT = variables(
     replicate row port:
         port_true [SI] B
     replicate term:
-        coefficient_true [SI] coefficient of H; NaN if candidates cannot say it
+        coefficient_true [SI] coefficient of H; NaN if candidates do not span it
     replicate matrix:
         matrix_error [1] norm of the error over that of the truth
     replicate:
         right [1] whether exactly the true entries were found
         covered [1] true entries in their 95 % intervals, if all were found
         intervals [1] intervals that there are
-        refused [1] whether J, R and H are not told
+        refused [1] whether J, R and H are not identified
         energy_error [1] rms of the true energy's imbalance along the drift, over that \
 of the dissipation
         own_energy_created [1] share of states at which it gains energy of the model

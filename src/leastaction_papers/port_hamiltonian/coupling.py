@@ -56,13 +56,13 @@ def couple(
 
     def linearised(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         efforts, slopes = np.empty(x.shape), np.zeros((*x.shape, x.shape[1]))
-        for part, own in zip(parts, places, strict=True):
-            efforts[:, own], slopes[:, own, own] = part.linearised(x[:, own])
+        for part, place in zip(parts, places, strict=True):
+            efforts[:, place], slopes[:, place, place] = part.linearised(x[:, place])
         return efforts, slopes
 
     def hamiltonian(x: np.ndarray) -> np.ndarray:
         pairs = zip(parts, places, strict=True)
-        return sum(part.hamiltonian(x[:, own]) for part, own in pairs)
+        return sum(part.hamiltonian(x[:, place]) for part, place in pairs)
 
     known = all(part.hamiltonian is not None for part in parts)
     return PortDae(
@@ -107,7 +107,7 @@ def coupling_of(
     for text in settings["ports"]:
         name, _, port = text.partition(".")
         if port not in inputs.get(name, ()):
-            there = [f"{n}.{p}" for n, names in inputs.items() for p in names]
-            raise ValueError(f"coupling: no port {text!r}; there are {there}")
+            existing = [f"{n}.{p}" for n, names in inputs.items() for p in names]
+            raise ValueError(f"coupling: no port {text!r}; there are {existing}")
         ports.append((name, inputs[name].index(port)))
     return known, ports

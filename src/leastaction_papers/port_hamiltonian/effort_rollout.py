@@ -46,7 +46,7 @@ LINES_OF_INTEGRATION, NODES_PER_LINE = 50, 24
 def validate(run: Rollout) -> xr.Dataset:
     """Scores and motions of one replicate, as the section `port` of `validate` asks."""
     system, model, simulation = run.system, run.model, run.simulation
-    wanted = run.settings["port"]
+    settings = run.settings["port"]
     steps = step_count(simulation["duration"], simulation["time_step"])
     time = simulation["time_step"] * np.arange(steps + 1)
     x, _ = path(system, str(model["scheme"].values), time, simulation)
@@ -54,16 +54,16 @@ def validate(run: Rollout) -> xr.Dataset:
     sets, _ = draw_sets(time, simulation["training"], **key)
     test = x[sets["test_index"]]
     fits = [PortModel(model, fit) for fit in range(model.sizes["fit"])]
-    chosen = fits[0].trained_on(wanted["forward_size"])
+    chosen = fits[0].trained_on(settings["forward_size"])
     pieces = [
         xr.Dataset(coords={"replicate": model["replicate"].values}),
         _learning_curves(fits, system, test),
         structure_scores([fit.dae for fit in fits], system, test),
-        _along_time(fits, system, time, x, wanted["shown_size"]),
-        port_motion(chosen.dae, system, wanted),
+        _along_time(fits, system, time, x, settings["shown_size"]),
+        port_motion(chosen.dae, system, settings),
     ]
-    if wanted.get("coupling"):
-        pieces.append(coupled_motion(chosen.dae, system, wanted["coupling"]))
+    if settings.get("coupling"):
+        pieces.append(coupled_motion(chosen.dae, system, settings["coupling"]))
     return (
         xr.merge(pieces, join="exact")
         .assign(scheme=model["scheme"], state_unit=model["state_unit"])
@@ -79,22 +79,22 @@ def _learning_curves(fits: Sequence[PortModel], system, points) -> xr.Dataset:
     efforts, a = system.dae.efforts(points), system.dae.transformation
     data = fits[0].dataset["y_test"].values[0]
     of_data = data @ np.linalg.pinv(a).T
-    found: dict[str, list] = {name: [] for name in ERRORS}
+    errors: dict[str, list] = {name: [] for name in ERRORS}
     for fit in fits:
         error = fit.efforts(points) - efforts
         through = np.einsum("ij,pjk,ik->pi", a, fit.covariance(points), a)
         band = np.sqrt(np.maximum(through, 0.0))
-        own, targets = fit.training_data
+        samples, targets = fit.training_data
         inside = np.abs(error @ a.T) <= NORMAL_QUANTILE * band
-        found["transformed_rmse"].append(_rms(error @ a.T))
-        found["effort_rmse"].append(_rms(error))
+        errors["transformed_rmse"].append(_rms(error @ a.T))
+        errors["effort_rmse"].append(_rms(error))
         estimate = error + efforts
-        found["transformed_residual"].append(_rms(estimate @ a.T - data))
-        found["effort_residual"].append(_rms(estimate - of_data))
-        found["coverage"].append(inside.mean(axis=0))
-        found["target_rmse"].append(_rms(targets - system.dae.efforts(own) @ a.T))
+        errors["transformed_residual"].append(_rms(estimate @ a.T - data))
+        errors["effort_residual"].append(_rms(estimate - of_data))
+        errors["coverage"].append(inside.mean(axis=0))
+        errors["target_rmse"].append(_rms(targets - system.dae.efforts(samples) @ a.T))
     names = fits[0].dataset[["row", "effort"]].coords
-    return ROLLOUT.dataset(found, {key: names[key].values for key in ("row", "effort")})
+    return ROLLOUT.dataset(errors, {k: names[k].values for k in ("row", "effort")})
 
 
 def _rms(values: np.ndarray) -> np.ndarray:
@@ -187,7 +187,7 @@ def _rolled_out(dae: PortDae, true, grids: Sequence[np.ndarray], u: Callable) ->
     NaN where there is none: without H no balance, and after a `failure` nothing.
     """
     nothing = np.full(len(grids), np.nan)
-    found = {"estimate": np.full_like(true, np.nan), "failure": ""}
+    outcome = {"estimate": np.full_like(true, np.nan), "failure": ""}
     balances = []
     try:
         for time in grids:
@@ -195,13 +195,13 @@ def _rolled_out(dae: PortDae, true, grids: Sequence[np.ndarray], u: Callable) ->
             if dae.hamiltonian is not None:
                 residual, violations = energy_balance(dae, time, x, u(time))
                 balances.append((np.abs(residual).max(), violations))
-        found["estimate"] = x
+        outcome["estimate"] = x
     except SingularDaeError as error:
-        found["failure"], balances = str(error), []
+        outcome["failure"], balances = str(error), []
     residual, violations = np.array(balances, float).T if balances else (nothing,) * 2
     ratio, steps = residual[-2] / residual[-1], [time[1] for time in grids]
-    return found | {
-        "error": _rms(found["estimate"] - true),
+    return outcome | {
+        "error": _rms(outcome["estimate"] - true),
         "residual": residual,
         "order": float(np.log(ratio) / np.log(steps[-2] / steps[-1])),
         "violations": violations,
@@ -233,18 +233,18 @@ def port_motion(dae: PortDae, system, settings: Mapping) -> xr.Dataset:
 def _scenario(dae: PortDae, system, scenario: Mapping, steps) -> dict:
     grids = _grids(scenario["duration"], steps)
     true, _ = path(system, "dop853", grids[-1], scenario)
-    found = _rolled_out(dae, true, grids, input_function(system, scenario["input"]))
+    outcome = _rolled_out(dae, true, grids, input_function(system, scenario["input"]))
     drift, constraint = np.nan, system.dae.constraint
-    if not found["failure"]:
-        x = found["estimate"]
+    if not outcome["failure"]:
+        x = outcome["estimate"]
         drift = 0.0 if constraint is None else np.abs(constraint.value(x)).max()
     return {
-        "forward_error": found["error"],
+        "forward_error": outcome["error"],
         "constraint_drift": drift,
-        "balance_residual": found["residual"],
+        "balance_residual": outcome["residual"],
         "duration": scenario["duration"],
-        "violations": found["violations"],
-        "failure": found["failure"],
+        "violations": outcome["violations"],
+        "failure": outcome["failure"],
     }
 
 
@@ -254,11 +254,11 @@ def coupled_motion(dae: PortDae, system, settings: Mapping) -> xr.Dataset:
     `settings` are the section `port.coupling` of `validate`.
     """
     steps = settings["steps"]
-    together, given, truth, true = _coupled_truth(system, json.dumps(dict(settings)))
+    together, u, truth, true = _coupled_truth(system, json.dumps(dict(settings)))
     grids = _grids(settings["duration"], steps)
-    found = _rolled_out(together(dae), true, grids, given)
+    outcome = _rolled_out(together(dae), true, grids, u)
     return ROLLOUT.dataset(
-        {key: found[key.removeprefix("coupled_")] for key in COUPLED},
+        {key: outcome[key.removeprefix("coupled_")] for key in COUPLED},
         coords={
             "state_coupled": list(truth.states),
             "step_coupled": ("step_coupled", list(steps), {"units": "s"}),
@@ -275,19 +275,19 @@ def _coupled_truth(system, written: str) -> tuple:
     free = [i for i in range(len(known.inputs)) if (KNOWN, i) not in ports]
     idle = len(system.inputs) - sum(name == IDENTIFIED for name, _ in ports)
 
-    def together(own: PortDae) -> PortDae:
+    def together(identified: PortDae) -> PortDae:
         matrix = settings["interconnection"]
-        return couple({IDENTIFIED: own, KNOWN: known.dae}, ports, matrix)
+        return couple({IDENTIFIED: identified, KNOWN: known.dae}, ports, matrix)
 
-    def given(time: np.ndarray) -> np.ndarray:
+    def inputs(time: np.ndarray) -> np.ndarray:
         """Inputs of the free ports; those of the identified one stay at zero."""
         return np.hstack([np.zeros((len(time), idle)), u(time)[:, free]])
 
     first = []  # Algebraic states are guesses for Newton's method.
     for each in (system, known):
-        own = {name: settings["initial_state"][name] for name in each.coordinates}
-        xi, idle_inputs = start(each, own)[None], np.zeros((1, len(each.inputs)))
+        initial = {name: settings["initial_state"][name] for name in each.coordinates}
+        xi, idle_inputs = start(each, initial)[None], np.zeros((1, len(each.inputs)))
         first.append(each.states_at(xi, idle_inputs)[0])
     truth = together(system.dae)
     time = _grids(settings["duration"], settings["steps"])[-1]
-    return together, given, truth, truth.path(np.concatenate(first), time, given)
+    return together, inputs, truth, truth.path(np.concatenate(first), time, inputs)

@@ -53,9 +53,9 @@ def _check_driven(system: PortHamiltonianSystem, settings: Mapping) -> None:
     step_count(settings["duration"], settings["time_step"])
     if system.flow != sp.eye(len(system.states)):
         raise ValueError(
-            "flow E is not the identity; J, R, B and H are told of ordinary equations "
-            "only, since T E, T (J - R) T' and T B have the same motions for every T: "
-            "eliminate algebraic states and scale the others"
+            "flow E is not the identity; J, R, B and H are identified from ordinary "
+            "equations only, since T E, T (J - R) T' and T B have the same motions for "
+            "every T: eliminate algebraic states and scale the others"
         )
 
 
@@ -82,9 +82,9 @@ def _check_structure(recipe: Mapping, system: PortHamiltonianSystem) -> None:
     if "hamiltonian" not in recipe["assemble"]:
         return
     terms = candidates(recipe["assemble"]["hamiltonian"], system.states)
-    given = {k: recipe["identify"].get(k, "unknown") for k in KNOWN_MATRICES}
-    found = Candidates(system.states, terms)
-    PortStructure.of(found, len(system.inputs), **given)
+    assumptions = {k: recipe["identify"].get(k, "unknown") for k in KNOWN_MATRICES}
+    hamiltonian = Candidates(system.states, terms)
+    PortStructure.of(hamiltonian, len(system.inputs), **assumptions)
 
 
 def _check_simulation(system: PortHamiltonianSystem, settings: Mapping) -> None:
@@ -120,11 +120,11 @@ def check_port_dimensions(
         except DimensionError as error:
             raise DimensionError(f"{where}: {error}") from None
 
-    def same(where: str, given, wanted) -> None:
+    def same(where: str, quantity, expected) -> None:
         # Radians are no dimension of their own.
-        if given.dimensionality != wanted.dimensionality:
+        if quantity.dimensionality != expected.dimensionality:
             raise DimensionError(
-                f"{where} is in {unit_text(given)}, expected {unit_text(wanted)}"
+                f"{where} is in {unit_text(quantity)}, expected {unit_text(expected)}"
             )
 
     known = {name: unit(text) for name, text in units.items()}
@@ -142,8 +142,8 @@ def check_port_dimensions(
             for j, factor in enumerate(factors):
                 label = f"{name}_{i + 1}{j + 1} {quantity}"
                 if matrix[i, j] != 0:
-                    found = of(label, matrix[i, j]) * factor * effort
-                    same(f"z_{i + 1} times {label}", found, unit("W"))
+                    power = of(label, matrix[i, j]) * factor * effort
+                    same(f"z_{i + 1} times {label}", power, unit("W"))
     for state, expression in system.chart.items():
         if expression != symbol(state):
             same(f"chart of {state}", of(state, expression), known[state])
@@ -214,8 +214,8 @@ def _blocks(where: str, recipe: Mapping, system) -> Iterator[str]:
 
 def _steps(where: str, steps) -> Iterator[str]:
     ratios = np.array(steps) / steps[-1]
-    whole = np.abs(ratios - ratios.round()).max() <= ROUNDING
-    if not whole or sorted(steps, reverse=True) != list(steps):
+    multiple = np.abs(ratios - ratios.round()).max() <= ROUNDING
+    if not multiple or sorted(steps, reverse=True) != list(steps):
         yield f"{where}: {steps} must fall and be whole multiples of the last"
 
 
@@ -232,11 +232,11 @@ def _check_coupling(coupling: Mapping, system: PortHamiltonianSystem) -> None:
     if {len(matrix), *map(len, matrix)} != {size}:
         raise ValueError(f"interconnection must be {size} x {size}, one row per port")
     couple({IDENTIFIED: system.dae, KNOWN: known.dae}, ports, matrix)
-    wanted = {*system.coordinates, *known.coordinates}
-    given = set(coupling["initial_state"])
-    if wanted != given:
+    expected = {*system.coordinates, *known.coordinates}
+    configured = set(coupling["initial_state"])
+    if expected != configured:
         raise ValueError(
-            f"initial_state has {sorted(given)}, expected {sorted(wanted)}"
+            f"initial_state has {sorted(configured)}, expected {sorted(expected)}"
         )
     input_function(known, coupling["input"])
     for one in coupling["steps"]:

@@ -58,13 +58,13 @@ def differentiate(
     if settings["samples"] == "training":
         index = observations["training_index"].values[0]
         time = observations["time"].values
-        found = np.where(index[..., None] < 0, np.nan, np.zeros(x.shape[1]))
+        slopes = np.where(index[..., None] < 0, np.nan, np.zeros(x.shape[1]))
         for fit, chosen in enumerate(index):
-            own = chosen[chosen >= 0]
+            samples = chosen[chosen >= 0]
             for i in states:
-                slope = derivative_on_subset(time[own], x[own, i], least)
-                found[fit, : own.size, i] = slope
-        training = found @ flow_matrix.T
+                slope = derivative_on_subset(time[samples], x[samples, i], least)
+                slopes[fit, : samples.size, i] = slope
+        training = slopes @ flow_matrix.T
     return flow_data(observations, settings["scheme"], rates @ flow_matrix.T, training)
 
 
@@ -186,7 +186,7 @@ def _scan(time: np.ndarray, values: np.ndarray, least_noise: float) -> np.ndarra
     """Best log ℓ and log n on a grid: one eigen-decomposition per ℓ."""
     square = (time[:, None] - time) ** 2
     ratios = np.geomspace(*NOISE_RATIO_RANGE, NOISE_RATIOS_OF_SCAN)
-    best, found = np.inf, (0.0, 0.0)
+    best, optimum = np.inf, (0.0, 0.0)
     for length_scale in LENGTH_SCALES_OF_SCAN * np.ptp(time):
         e, q = np.linalg.eigh(np.exp(-0.5 * square / length_scale**2))
         spectrum = np.maximum(e, 0.0) + ratios[:, None]
@@ -195,8 +195,8 @@ def _scan(time: np.ndarray, values: np.ndarray, least_noise: float) -> np.ndarra
             squares, np.log(spectrum).sum(axis=1), len(time), ratios, least_noise
         )
         if fits.min() < best:
-            best, found = fits.min(), (length_scale, ratios[fits.argmin()])
-    return np.log(found)
+            best, optimum = fits.min(), (length_scale, ratios[fits.argmin()])
+    return np.log(optimum)
 
 
 def _most_likely(
@@ -217,7 +217,7 @@ def _most_likely(
             square, log_determinant, size, ratio, least_noise
         )
 
-    found = minimize(
+    optimum = minimize(
         negative_log_likelihood,
         start,
         method="Nelder-Mead",
@@ -229,7 +229,7 @@ def _most_likely(
             "initial_simplex": start + np.array([[0.0, 0.0], [0.2, 0.0], [0.0, 0.5]]),
         },
     )
-    length_scale, ratio = np.exp(found.x)
+    length_scale, ratio = np.exp(optimum.x)
     return length_scale, solved(length_scale, ratio)[0]
 
 

@@ -15,10 +15,10 @@ from leastaction_papers.scorecard import verdict
 from leastaction_papers.scorecard.case import (
     ADDED,
     Case,
-    Found,
     Key,
     Printed,
     Row,
+    Score,
     count,
     own_rows,
     printed_rows,
@@ -75,24 +75,22 @@ def _row(case: Case, quantity: str, unit: str, values: np.ndarray, **about) -> d
 def _errors(case: Case, rollout: xr.Dataset) -> Iterator[dict]:
     """Errors of the largest training set, of an example that publishes nothing."""
     sizes, errors = curves(rollout, "transformed_rmse")
-    given = f"{int(sizes[-1])} samples"
+    size = f"{int(sizes[-1])} samples"
     for k, row in enumerate(rollout["row"].values):
-        yield _row(case, f"error of (J - R) z, {row}, {given}", "SI", errors[:, -1, k])
-    over = f"over {float(rollout['duration'].max()):g} s, unseen input, {given}"
+        yield _row(case, f"error of (J - R) z, {row}, {size}", "SI", errors[:, -1, k])
+    over = f"over {float(rollout['duration'].max()):g} s, unseen input, {size}"
     for scenario in rollout["scenario"].values:
         for state in rollout["state"].values:
-            kept = rollout["forward_error"].sel(scenario=scenario, state=state).values
-            yield _row(case, f"error of {state} {over}, {scenario}", "SI", kept)
+            error = rollout["forward_error"].sel(scenario=scenario, state=state).values
+            yield _row(case, f"error of {state} {over}, {scenario}", "SI", error)
 
 
 def _errors_of_the_paper(case: Case) -> Iterator[Mapping]:
     """Printed errors of the paper's recipe, as limits on those of our own."""
     for entry in case.panel.printed:
         if entry["ours"].get("estimator") == BASELINE:
-            kept = {
-                k: entry[k] for k in ("item", "quantity", "unit", "printed", "ours")
-            }
-            yield kept | {"target": {"maximum": entry["printed"]}}
+            row = {k: entry[k] for k in ("item", "quantity", "unit", "printed", "ours")}
+            yield row | {"target": {"maximum": entry["printed"]}}
 
 
 def selected(rollout: xr.Dataset, name: str, at: Mapping) -> np.ndarray:
@@ -103,24 +101,24 @@ def selected(rollout: xr.Dataset, name: str, at: Mapping) -> np.ndarray:
             f"{', '.join(map(str, rollout.data_vars))}"
         )
     array = rollout[name]
-    for key, wanted in at.items():
+    for key, value in at.items():
         dim = "fit" if key == "size" else key
         if dim not in array.dims:
             raise ValueError(f"publish: {name!r} has no {key}; it has {array.dims}")
-        array = array.isel({dim: _place(rollout, key, wanted)})
+        array = array.isel({dim: _place(rollout, key, value)})
     return array.values.reshape(array.sizes["replicate"], -1).max(axis=1).astype(float)
 
 
-def _place(rollout: xr.Dataset, key: str, wanted) -> int:
+def _place(rollout: xr.Dataset, key: str, value) -> int:
     if key == "size":
-        there = rollout["training_size"].values
-        found = (there == wanted) & (rollout["pool"].values == "all")
+        values = rollout["training_size"].values
+        matches = (values == value) & (rollout["pool"].values == "all")
     else:
-        there = rollout[key].values
-        found = np.isclose(there, wanted) if key in BY_NUMBER else there == wanted
-    if not found.any():
-        raise ValueError(f"publish: no {key} {wanted!r}; there are {list(there)}")
-    return int(np.flatnonzero(found)[0])
+        values = rollout[key].values
+        matches = np.isclose(values, value) if key in BY_NUMBER else values == value
+    if not matches.any():
+        raise ValueError(f"publish: no {key} {value!r}; there are {list(values)}")
+    return int(np.flatnonzero(matches)[0])
 
 
 def curves(rollout: xr.Dataset, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -132,7 +130,7 @@ def curves(rollout: xr.Dataset, name: str) -> tuple[np.ndarray, np.ndarray]:
 class AtLevel(NamedTuple):
     """Rollout of an estimator at a level of noise, and of that without structure."""
 
-    own: xr.Dataset
+    rollout: xr.Dataset
     blind: xr.Dataset | None
     model: xr.Dataset
 
@@ -140,14 +138,14 @@ class AtLevel(NamedTuple):
 def _rows_of_structure(case: Case) -> Iterator[dict]:
     """Rows of one estimator: those of each level of noise, then those of all levels.
 
-    One without structure tells neither J, R and H nor how many directions are open.
+    One without structure identifies neither J, R and H nor the open directions.
     """
     main = case.estimator == MAIN
     targets = case.targets if main else {}
-    own = case.rollout.isel(noise_mode=0)
+    rollout = case.rollout.isel(noise_mode=0)
     blind = case.panel.rollouts.get(BLIND) if main else None
     table = OF_MOTION if case.estimator == BLIND else BY_NOISE
-    for level in own["noise_level"].values.tolist():
+    for level in rollout["noise_level"].values.tolist():
         limits: dict = {}
         for entry in targets.get("by_noise") or []:
             if np.isclose(entry["noise_levels"], level, rtol=1e-9, atol=0).any():
@@ -155,27 +153,27 @@ def _rows_of_structure(case: Case) -> Iterator[dict]:
         beside = None if blind is None else blind.isel(noise_mode=0)
         beside = None if beside is None else beside.sel(noise_level=level)
         model = case.model.isel(noise_mode=0).sel(noise_level=level)
-        at = AtLevel(own.sel(noise_level=level), beside, model)
+        at = AtLevel(rollout.sel(noise_level=level), beside, model)
         yield from rows_of(case, table, at, limits, f", noise {level:g} of the rms")
     yield from rows_of(case, OF_ALL, limits=targets)
 
 
-def _entries(at: AtLevel) -> Iterator[Found]:
+def _entries(at: AtLevel) -> Iterator[Score]:
     """Errors of the replicates that are not refused."""
-    values = at.own["matrix_error"].sel(matrix=["J", "R", "H"]).values.max(axis=1)
-    kept = values[np.isfinite(values)]
-    note = f"{values.size - kept.size} refused" if kept.size < values.size else ""
-    if kept.size:
-        yield Found(kept, note=note)
+    values = at.rollout["matrix_error"].sel(matrix=["J", "R", "H"]).values.max(axis=1)
+    finite = values[np.isfinite(values)]
+    note = f"{values.size - finite.size} refused" if finite.size < values.size else ""
+    if finite.size:
+        yield Score(finite, note=note)
 
 
-def _coverage(at: AtLevel) -> Iterator[Found]:
-    covered, whole = (at.own[name].values for name in ("covered", "intervals"))
-    kept = np.isfinite(covered) & (whole > 0)
-    if kept.any():
-        hits, all_of_them = int(covered[kept].sum()), int(whole[kept].sum())
-        yield Found(
-            covered[kept] / whole[kept],
+def _coverage(at: AtLevel) -> Iterator[Score]:
+    covered, intervals = (at.rollout[name].values for name in ("covered", "intervals"))
+    known = np.isfinite(covered) & (intervals > 0)
+    if known.any():
+        hits, all_of_them = int(covered[known].sum()), int(intervals[known].sum())
+        yield Score(
+            covered[known] / intervals[known],
             note=f"{hits} of {all_of_them} intervals",
             summary=lambda _: (hits / all_of_them, np.nan, np.nan),
         )
@@ -187,38 +185,38 @@ def gains(ours: xr.Dataset, blind: xr.Dataset) -> Mapping[str, np.ndarray]:
         ratio = blind["run_error"].values / ours["run_error"].values
         energy = blind["energy_error"].values / ours["energy_error"].values
     names = (f"free runs, {name} inputs" for name in ours["scenario"].values)
-    found = dict(zip(names, ratio.T, strict=True))
-    return found | {"balance of the true energy": energy}
+    ratios = dict(zip(names, ratio.T, strict=True))
+    return ratios | {"balance of the true energy": energy}
 
 
-def _gains(at: AtLevel) -> Iterator[Found]:
-    told = at.own["refused"].values == 0
-    if at.blind is None or not told.any():
+def _gains(at: AtLevel) -> Iterator[Score]:
+    estimated = at.rollout["refused"].values == 0
+    if at.blind is None or not estimated.any():
         return
-    said = expected_gain(at.model)[told]
-    for name, values in gains(at.own, at.blind).items():
-        median, expected = np.median(values[told]), np.median(said)
+    expected_gains = expected_gain(at.model)[estimated]
+    for name, values in gains(at.rollout, at.blind).items():
+        median, expected = np.median(values[estimated]), np.median(expected_gains)
         note = f"error without over error with it {median:.3g}; law.md: {expected:.2g}"
-        hits = (values[told] >= TWICE) | (said < TWICE)
-        yield Found(hits, name, note=note)
+        hits = (values[estimated] >= TWICE) | (expected_gains < TWICE)
+        yield Score(hits, name, note=note)
 
 
 def _created(at: AtLevel) -> np.ndarray | None:
-    shares = at.own["own_energy_created"].values
-    told = at.own["refused"].values == 0
-    return shares[told] if told.any() and np.isfinite(shares).any() else None
+    shares = at.rollout["own_energy_created"].values
+    estimated = at.rollout["refused"].values == 0
+    return shares[estimated] if estimated.any() and np.isfinite(shares).any() else None
 
 
-def _gauge(case: Case) -> Iterator[Found]:
+def _gauge(case: Case) -> Iterator[Score]:
     right = case.rollout.isel(noise_mode=0)["right"].values.astype(bool)
     if not right.any():
         return
     targets = case.targets if case.estimator == MAIN else {}
     gauge = case.model.isel(noise_mode=0)["gauge_dimension"]
     for limit, (assumption, about) in GAUGES.items():
-        wanted = targets.get(limit)
-        target = None if wanted is None else {"between": [wanted, wanted]}
-        yield Found(
+        dimension = targets.get(limit)
+        target = None if dimension is None else {"between": [dimension, dimension]}
+        yield Score(
             gauge.sel(assumption=assumption).values[right], about, target=target
         )
 
@@ -240,19 +238,19 @@ OF_MOTION = (
 BY_NOISE = (
     Row(
         "replicates with exactly the true entries of J, R, B and H",
-        lambda at: at.own["right"].values,
+        lambda at: at.rollout["right"].values,
         limit="structure_right",
         summary=count,
     ),
     Row(
         "replicates that are right or refused",
-        lambda at: np.maximum(at.own["right"], at.own["refused"]).values,
+        lambda at: np.maximum(at.rollout["right"], at.rollout["refused"]).values,
         limit="right_or_refused",
         summary=count,
     ),
     Row(
         "replicates that are refused",
-        lambda at: at.own["refused"].values,
+        lambda at: at.rollout["refused"].values,
         limit="structure_refused",
         summary=count,
     ),

@@ -35,22 +35,22 @@ PROJECTED = 400
 def validate(run: Rollout) -> xr.Dataset:
     """One replicate, in every case of its sweep over noise."""
     system, model, simulation = run.system, run.model, run.simulation
-    wanted = run.settings["structure"]
-    time = simulation["time_step"] * np.arange(wanted["steps"] + 1)
-    key, count = run.key, wanted["runs"]
+    settings = run.settings["structure"]
+    time = simulation["time_step"] * np.arange(settings["steps"] + 1)
+    key, count = run.key, settings["runs"]
     runs = {
         name: motions(system, simulation, time, key, count, larger)
-        for name, larger in ((NEW, 1.0), (LARGER, wanted["larger"]))
+        for name, larger in ((NEW, 1.0), (LARGER, settings["larger"]))
     }
     random = generator(*key, count)
-    points = _box(runs[NEW][0], wanted["box"], random, wanted["points"])
+    points = _box(runs[NEW][0], settings["box"], random, settings["points"])
     truth = _truth(system, model, runs[NEW][0])
 
     def compared(one: xr.Dataset) -> xr.Dataset:
-        found = StructureModel(one)
-        values = _compared(one, truth) | _balance(system, found, points)
+        identified = StructureModel(one)
+        values = _compared(one, truth) | _balance(system, identified, points)
         return CONTRACTS["structure_rollout"].dataset(
-            truth | values | _free_runs(found, runs, time),
+            truth | values | _free_runs(identified, runs, time),
             {
                 **{key: one[key] for key in ("replicate", "row", "effort", "port")},
                 "term": one["term"].values,
@@ -60,8 +60,8 @@ def validate(run: Rollout) -> xr.Dataset:
             },
         )
 
-    found = run.over_cases(compared)
-    return found.assign_coords(noise_level=model["noise_level"])
+    rollout = run.over_cases(compared)
+    return rollout.assign_coords(noise_level=model["noise_level"])
 
 
 def _box(x: np.ndarray, factor: float, random, count: int) -> np.ndarray:
@@ -73,7 +73,7 @@ def _box(x: np.ndarray, factor: float, random, count: int) -> np.ndarray:
 
 
 def _truth(system: PortHamiltonianSystem, model: xr.Dataset, x: np.ndarray) -> dict:
-    """True J, R, B, and H in the candidates; NaN where they cannot say it."""
+    """True J, R, B, and H in the candidates; NaN where they do not span it."""
     points = x.reshape(-1, x.shape[2])
     points = points[:: max(1, len(points) // PROJECTED)]
     texts = [str(text) for text in model["term"].values]
@@ -101,17 +101,17 @@ def _compared(model: xr.Dataset, truth: Mapping) -> dict:
     """Errors of J, R, B and H, and whether exactly the true entries were found."""
     errors, right, covered = [], True, []
     for name in ("structure", "dissipation", "port", "coefficient"):
-        own, true = model[f"{name}_estimate"].values[0], truth[f"{name}_true"]
+        estimate, true = model[f"{name}_estimate"].values[0], truth[f"{name}_true"]
         size = np.linalg.norm(true)
-        error = np.linalg.norm(own - true)
+        error = np.linalg.norm(estimate - true)
         errors.append(error / size if size else error)
-        right &= np.array_equal(own != 0, true != 0) and np.isfinite(error)
-        there = true != 0
+        right &= np.array_equal(estimate != 0, true != 0) and np.isfinite(error)
+        compared = true != 0
         if name in ("structure", "dissipation"):
-            there = np.triu(there)
-        spread = model[f"{name}_std"].values[0][there]
+            compared = np.triu(compared)
+        spread = model[f"{name}_std"].values[0][compared]
         known = spread > 0
-        inside = np.abs(own - true)[there] <= NORMAL_QUANTILE * spread
+        inside = np.abs(estimate - true)[compared] <= NORMAL_QUANTILE * spread
         covered.append(inside[known])
     inside = np.concatenate(covered)
     return {
@@ -152,7 +152,7 @@ def _own_creation(model: StructureModel, points: np.ndarray) -> float:
 
 def _free_runs(model: StructureModel, runs: Mapping, time: np.ndarray) -> dict:
     """Motions of the model by the classical Runge–Kutta scheme; infinite if lost."""
-    found: dict = {"run_error": []}
+    errors: dict = {"run_error": []}
     h = time[1] - time[0]
     for x, half in runs.values():
         path = np.empty_like(x)
@@ -163,5 +163,5 @@ def _free_runs(model: StructureModel, runs: Mapping, time: np.ndarray) -> dict:
                 path[:, k + 1] = runge_kutta_step(model.rates, path[:, k], h, *u)
             error = ((path - x) ** 2).mean(axis=(0, 1)) / x.var(axis=(0, 1))
         error = np.sqrt(error.mean())
-        found["run_error"].append(error if np.isfinite(error) else np.inf)
-    return found
+        errors["run_error"].append(error if np.isfinite(error) else np.inf)
+    return errors

@@ -133,8 +133,8 @@ class Case:
     @property
     def publishes(self) -> bool:
         """Whether the example has printed numbers or limits; one's own needs none."""
-        given = self.panel.publish
-        printed = any(given.get(key) for key in ("rows", "formulas", "lagrangians"))
+        published = self.panel.publish
+        printed = any(published.get(key) for key in ("rows", "formulas", "lagrangians"))
         return printed or any(self.targets.values())
 
     @property
@@ -165,7 +165,7 @@ class Case:
         return self.row(item, quantity, unit, summary, replicates, **about | options)
 
 
-class Found:
+class Score:
     """Values of a row, one per replicate, with what only its function knows.
 
     `of` stands for ``{}`` in the quantity; `about` are arguments of :func:`make_row`
@@ -195,14 +195,14 @@ def share(hit: np.ndarray) -> tuple[float, float, float]:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the scorecard, or one for each thing that its function tells of.
+    """A row of the scorecard, or one for each `Score` of its function.
 
     Attributes
     ----------
     quantity
-        With ``{}`` where :attr:`Found.of` goes.
+        With ``{}`` where :attr:`Score.of` goes.
     values
-        Of the subject: an array, one value per replicate; or several :class:`Found`;
+        Of the subject: an array, one value per replicate; or several :class:`Score`;
         None if there is no such row.
     unit
         ``of N`` by itself for a :func:`count`.
@@ -261,8 +261,8 @@ def rows_of(
     """
     limits = case.limits if limits is None else limits
     for row in table:
-        given = row.values(case if subject is None else subject)
-        several = [Found(given)] if isinstance(given, np.ndarray) else given or ()
+        scored = row.values(case if subject is None else subject)
+        several = [Score(scored)] if isinstance(scored, np.ndarray) else scored or ()
         for one in several:
             values = np.ravel(one.values)
             about = {
@@ -312,9 +312,9 @@ def printed_rows(
 
     An entry whose `corrected` disagrees with the truth of the system, because a run has
     overridden a parameter, is left out with a warning. `right` are the replicates with
-    the right terms, where that can be told, shape (replicate,).
+    the right terms, where that is known, shape (replicate,).
 
-    ValueError if an entry asks for what none of the `kinds` is.
+    ValueError if `ours` of an entry is none of the `kinds`.
     """
     by_name = {kind.name: kind for kind in kinds if isinstance(kind, Printed)}
     for entry in entries:
@@ -323,10 +323,10 @@ def printed_rows(
         if name is None:
             raise ValueError(f"ours {dict(ours)} must be one of {', '.join(by_name)}")
         kind = by_name[name]
-        found = kind.values(case, ours)
-        if found is None:
+        result = kind.values(case, ours)
+        if result is None:
             continue
-        values, exact = found if isinstance(found, tuple) else (found, None)
+        values, exact = result if isinstance(result, tuple) else (result, None)
         corrected = float(entry.get("corrected", np.nan))
         if exact is not None and abs(exact - corrected) > ERROR_OF_TYPED * abs(exact):
             numbers = case.panel.example, entry["quantity"], exact, corrected
@@ -347,8 +347,8 @@ def printed_rows(
 
 def _digits(target: Mapping | str | None) -> int:
     """Significant digits of a row: two more than its relative limit has zeros."""
-    asked = target.get("relative_error") if isinstance(target, Mapping) else None
-    return max(DIGITS, 2 - int(np.floor(np.log10(asked)))) if asked else DIGITS
+    limit = target.get("relative_error") if isinstance(target, Mapping) else None
+    return max(DIGITS, 2 - int(np.floor(np.log10(limit)))) if limit else DIGITS
 
 
 def make_row(
@@ -385,7 +385,7 @@ def make_row(
     `which` else, `rounding` the half-width of the printed number, `errata` what
     explains it, `reason` why it is not reproduced
     (:mod:`leastaction_papers.scorecard.verdict`).
-    The name of the estimator tells whether this is a `replica`, unless it is said.
+    By default the name of the estimator decides whether this is a `replica`.
     """
     decided, notes = "", [note]
     shown = _digits(target)
@@ -393,10 +393,10 @@ def make_row(
     if replica is None:
         replica = is_replica(head["estimator"])
     if judged and target != verdict.FACT:
-        given = target, printed, corrected, summary, errata, rounding
-        decided = verdict.verdict(*given)
+        judged_by = target, printed, corrected, summary, errata, rounding
+        decided = verdict.verdict(*judged_by)
         if replica and not np.isnan(float(printed)):
-            decided, told = verdict.replica_verdict(
+            decided, remark = verdict.replica_verdict(
                 decided,
                 target,
                 printed,
@@ -407,7 +407,7 @@ def make_row(
                 corrected,
                 errata,
             )
-            notes.append(told)
+            notes.append(remark)
     causes = [reason, verdict.errata_text(errata)]
     if decided == verdict.NOT_REPRODUCED:
         causes = causes if any(causes) else [verdict.UNKNOWN]

@@ -70,8 +70,8 @@ class ImplicitLibrary:
 
     def left_hand_sides(self, equation: int) -> list[int]:
         """Candidates of an equation that hold the acceleration of its coordinate."""
-        own = self.qddot[equation]
-        return [k for k in self.members[equation] if self.terms[k].has(own)]
+        acceleration = self.qddot[equation]
+        return [k for k in self.members[equation] if self.terms[k].has(acceleration)]
 
     @cached_property
     def evaluate(self):
@@ -155,16 +155,16 @@ def _library(text: str, coordinates: tuple[str, ...]) -> ImplicitLibrary:
     names = (*coordinates, *velocity_names(coordinates), *accelerations)
     names += input_names(coordinates)
     terms, members = [], []
-    for name, own in zip(coordinates, qddot, strict=True):
-        found = candidates(recipes[name], names)
-        if not any(term.has(own) for term in found):
-            raise ValueError(f"library.implicit.{name}: no candidate has {own}")
-        for term in found:
+    for name, qddot_a in zip(coordinates, qddot, strict=True):
+        functions = candidates(recipes[name], names)
+        if not any(term.has(qddot_a) for term in functions):
+            raise ValueError(f"library.implicit.{name}: no candidate has {qddot_a}")
+        for term in functions:
             if any(sp.diff(term, x).has(*qddot) for x in qddot):
                 where = f"library.implicit.{name}"
                 raise ValueError(f"{where}: {term} is not linear in the accelerations")
-        terms += [term for term in found if term not in terms]
-        members.append(tuple(terms.index(term) for term in found))
+        terms += [term for term in functions if term not in terms]
+        members.append(tuple(terms.index(term) for term in functions))
     return ImplicitLibrary(coordinates, tuple(terms), tuple(members))
 
 

@@ -14,10 +14,10 @@ from leastaction_papers.scorecard import scores
 from leastaction_papers.scorecard.case import (
     COVERAGE,
     Case,
-    Found,
     Key,
     Printed,
     Row,
+    Score,
     count,
     coverage,
     printed_rows,
@@ -37,8 +37,8 @@ def _together(of: Callable) -> Callable:
     """Error of all numbers of a kind, if there are any."""
 
     def values(case: Case) -> np.ndarray | None:
-        found = of(case.model, case.truth)
-        return found.error if found.truth.size else None
+        estimates = of(case.model, case.truth)
+        return estimates.error if estimates.truth.size else None
 
     return values
 
@@ -46,31 +46,31 @@ def _together(of: Callable) -> Callable:
 def _each(of: Callable, numbers: Callable) -> Callable:
     """Numbers of everything of a kind that is not zero or unknown in truth."""
 
-    def values(case: Case) -> Iterator[Found]:
-        found = of(case.model, case.truth)
-        columns = numbers(found)
-        for i in () if columns is None else np.flatnonzero(np.abs(found.truth) > 0):
-            yield Found(columns[:, i], found.names[i])
+    def values(case: Case) -> Iterator[Score]:
+        estimates = of(case.model, case.truth)
+        columns = numbers(estimates)
+        for i in () if columns is None else np.flatnonzero(np.abs(estimates.truth) > 0):
+            yield Score(columns[:, i], estimates.names[i])
 
     return values
 
 
 def _covered(quantity: str, of: Callable) -> Row:
     """Coverage of each number of a kind, of methods with standard errors."""
-    values = _each(of, lambda found: found.covered if found.has_std else None)
+    values = _each(of, lambda ours: ours.covered if ours.has_std else None)
     return coverage(f"{COVERAGE}{quantity} {{}}", values)
 
 
-def _noise_correlation(case: Case) -> Iterator[Found]:
+def _noise_correlation(case: Case) -> Iterator[Score]:
     truth, names = case.truth, case.truth.library.coordinates
     if truth.covariance is None or len(truth.covariance) < 2:
         return
     exact = scores.noise_correlation(truth.covariance)
-    found = scores.noise_correlation(case.model["noise_covariance"].values)
+    estimate = scores.noise_correlation(case.model["noise_covariance"].values)
     for a, b in itertools.combinations(range(len(names)), 2):
         if np.isfinite(exact[a, b]):
-            yield Found(
-                np.abs(found[:, a, b] - exact[a, b]),
+            yield Score(
+                np.abs(estimate[:, a, b] - exact[a, b]),
                 f"{names[a]} and {names[b]}: deviation from {exact[a, b]:g}",
             )
 
@@ -95,7 +95,7 @@ RECOVERY = (
     ),
     _error(
         "relative error of the volatility of {}, rms",
-        _each(scores.volatilities, lambda found: found.errors),
+        _each(scores.volatilities, lambda ours: ours.errors),
         "volatility_rms",
     ),
     Row(
@@ -111,7 +111,7 @@ RECOVERY = (
 
 
 def _rollout_error(name: str) -> Callable:
-    def values(case: Case) -> list[Found]:
+    def values(case: Case) -> list[Score]:
         if case.rollout is None:
             return []
         rollout = case.rollout
@@ -119,7 +119,7 @@ def _rollout_error(name: str) -> Callable:
         note = f"; {lost} trajectories diverged" if lost else ""
         error = scores.rollout_errors(rollout)[name]
         of = "over its rms in the ensemble; " if name.startswith("mean") else ""
-        return [Found(error, note=f"{of}common random numbers{note}")]
+        return [Score(error, note=f"{of}common random numbers{note}")]
 
     return values
 
@@ -178,16 +178,16 @@ def _volatility_terms(case: Case) -> Iterator[dict]:
         if not np.isnan(truth.volatility[a]) or law is None:
             continue
         hit = scores.exact_volatility_terms(case.model, law, a)
-        yield from rows_of(case, [STATE_DEPENDENT], [Found(hit, name)])
+        yield from rows_of(case, [STATE_DEPENDENT], [Score(hit, name)])
         if law.root is None:
             continue
         roots = scores.volatility_roots(case.model, law, a)
         for i, term in enumerate(roots.names):
             what = f"volatility of {name}, coefficient of {term}"
-            yield from rows_of(case, [ROOT_ERROR], [Found(roots.errors[:, i], what)])
+            yield from rows_of(case, [ROOT_ERROR], [Score(roots.errors[:, i], what)])
             if roots.has_std:
                 hit = roots.covered[:, i]
-                yield from rows_of(case, [ROOT_COVERAGE], [Found(hit, what)])
+                yield from rows_of(case, [ROOT_COVERAGE], [Score(hit, what)])
 
 
 def added_rows(case: Case, special: Callable | None = None) -> Iterator[dict]:
@@ -203,7 +203,7 @@ def added_rows(case: Case, special: Callable | None = None) -> Iterator[dict]:
 def printed_law_rows(
     case: Case, entries: list[Mapping], kinds: tuple[Key, ...]
 ) -> Iterator[dict]:
-    """Printed numbers; draws with the right terms alone, where that can be told."""
+    """Printed numbers; draws with the right terms alone, where that is known."""
     right = None
     if case.truth is not None and "noise_level" not in case.model.dims:
         right = scores.exact_support(case.model, case.truth)

@@ -26,11 +26,11 @@ def machine(name: str, title: str, published: Mapping, law: Law | None) -> dict:
     There is none if the data are not on this computer. `terms` (none, if no law was
     found), `numbers` and `runs` are rows of tables, dictionaries with the same keys.
     """
-    found = {**published, "name": name, "title": title, "law": law}
+    entries = {**published, "name": name, "title": title, "law": law}
     if law is None:
-        return found
+        return entries
     return {
-        **found,
+        **entries,
         "terms": [] if law.verdict == NONE else rows_of(law.terms, "coefficient"),
         "numbers": [_beside(entry, law) for entry in published["numbers"]],
         "runs": [*_own_runs(law, published["runs_in"]), *_their_runs(published)],
@@ -85,14 +85,14 @@ def _own_runs(law: Law, unit: str) -> list[dict[str, str]]:
     if rollout is None:
         return []
     units = registry()
-    own = str(law.observations["coordinate_unit"].values[0])
-    factor = 1.0 if unit == "1" else units.Quantity(1.0, own).to(unit).magnitude
+    ours = str(law.observations["coordinate_unit"].values[0])
+    factor = 1.0 if unit == "1" else units.Quantity(1.0, ours).to(unit).magnitude
     deviation = (rollout["q_measured"] - rollout["q_estimate"]).values[0]
     of = rollout["path_trajectory"].values
-    seen = "also learned from" if rollout.attrs["learned_from"] else "held out"
+    role = "also learned from" if rollout.attrs["learned_from"] else "held out"
     errors = [np.sqrt(np.mean(deviation[of == k] ** 2)) for k in range(of.max() + 1)]
     rows = [
-        (f"free run of trajectory {label} ({seen})", f"{factor * error:.3g} {unit}")
+        (f"free run of trajectory {label} ({role})", f"{factor * error:.3g} {unit}")
         for label, error in zip(rollout["label"].values, errors, strict=True)
     ] + [
         ("force that it misses over the recorded one", percent_text(share))
@@ -151,8 +151,8 @@ def _section(one: Mapping) -> list[str]:
     law = one["law"]
     if law is None:
         return [*parts, "The data were not there when this page was written."]
-    told = "".join(f"\n- {text}" for text in law.reservations)
-    parts.append(f"**{law.verdict[0].upper()}{law.verdict[1:]}.**\n{told}".strip())
+    remarks = "".join(f"\n- {text}" for text in law.reservations)
+    parts.append(f"**{law.verdict[0].upper()}{law.verdict[1:]}.**\n{remarks}".strip())
     if one["terms"]:
         parts.append(_table(one["terms"]))
     if one["numbers"]:

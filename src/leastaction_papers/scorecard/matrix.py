@@ -81,19 +81,19 @@ def matrix(
     DataFrame
         `structure` is the share of replicates with exactly the true terms,
         `coefficient_error` the largest median over the coefficients, `rollout_error`
-        the median of what `rollout_error_of` says, `seconds` those of one fit; NaN
+        the median of what `rollout_error_of` names, `seconds` those of one fit; NaN
         where an estimator has no such number.
     """
     rows = []
     for entry, size, spent in zip(named, sizes, seconds, strict=True):
         frame = scores[entry["paper"], entry["example"]]
-        own = frame[frame["estimator"] == entry["estimator"]]
+        scored = frame[frame["estimator"] == entry["estimator"]]
         level = entry["noise_level"]
-        structure = _chosen(own, STRUCTURE, level)
+        structure = _chosen(scored, STRUCTURE, level)
         number = structure["unit"].str.removeprefix("of ").astype(float)
         share = structure["ours_median"] / number
-        error = _chosen(own, COEFFICIENT, level)["ours_median"]
-        rollout = _chosen(own, ROLLOUT, level)
+        error = _chosen(scored, COEFFICIENT, level)["ours_median"]
+        rollout = _chosen(scored, ROLLOUT, level)
         rows.append(
             {
                 "system": entry["system"],
@@ -113,10 +113,10 @@ def matrix(
 def _chosen(frame: pd.DataFrame, pattern: str, level: float) -> pd.DataFrame:
     """Rows that fit, at the level compared; independent noise if there is any."""
     fitting = re.compile(pattern.format(level=re.escape(f"{level:g}")))
-    found = frame["quantity"].map(fitting.fullmatch)
-    kept = found.notna()
-    modes = found[kept].map(lambda match: match["mode"] or "independent")
-    rows = frame[kept & (frame["item"] == "added")]
+    matches = frame["quantity"].map(fitting.fullmatch)
+    matching = matches.notna()
+    modes = matches[matching].map(lambda match: match["mode"] or "independent")
+    rows = frame[matching & (frame["item"] == "added")]
     modes = modes[rows.index]
     return rows[modes == "independent"] if (modes == "independent").any() else rows
 
@@ -179,8 +179,8 @@ def _marks(axes: Axes, y: int, rows: pd.DataFrame, values, settings) -> None:
 
 
 def _handles(frame: pd.DataFrame, settings: Mapping) -> list:
-    there = [_look(estimator) for estimator in dict.fromkeys(frame["estimator"])]
-    order = [one for one in (*map(look, NAMED), UNNAMED) if one in there]
+    drawn = [_look(estimator) for estimator in dict.fromkeys(frame["estimator"])]
+    order = [one for one in (*map(look, NAMED), UNNAMED) if one in drawn]
     return [
         key(one.label, one.color(settings), one.marker, linewidth=0, markersize=3)
         for one in order

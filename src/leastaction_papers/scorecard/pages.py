@@ -32,7 +32,7 @@ from leastaction_papers.scorecard.verdict import (
 
 FILTERS = ("paper", "rows", "example", "estimator", "verdict")
 SIDES = {RECIPE: "the paper's recipe", OURS: "recommended"}
-KEPT = "keeps-our-limit"
+KEEPS = "keeps-our-limit"
 # Numbers that are listed with their cause, in this order.
 LISTED = (NOT_REPRODUCED, OTHER_SETTING)
 
@@ -98,34 +98,34 @@ def paper_summary(name: str, settings: Mapping, scorecard: pd.DataFrame) -> dict
     `causes`, the numbers that its recipe does not give as stated, with the reason.
     """
     rows = scorecard[scorecard["paper"] == name]
-    found = {row["number"]: row for row in _numbers(rows)}
-    told = [
-        {**found[c["number"]], "claim": c["claim"]}
+    numbers = {row["number"]: row for row in _numbers(rows)}
+    claims = [
+        {**numbers[c["number"]], "claim": c["claim"]}
         for c in settings["claims"]
-        if c["number"] in found
+        if c["number"] in numbers
     ]
     return {
         **settings,
         "name": name,
         "label": label(settings),
         "bars": bars(counts(rows)),
-        "lines": told,
-        "causes": [r for v in LISTED for r in found.values() if r["verdict"] == v],
+        "lines": claims,
+        "causes": [r for v in LISTED for r in numbers.values() if r["verdict"] == v],
     }
 
 
 def counts(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
     """Printed numbers by verdict: of the paper's own recipe, and of our best."""
-    found = verdict_counts(rows, by=())
-    return {side: found.loc[side].to_dict() for side in (RECIPE, OURS)}
+    table = verdict_counts(rows, by=())
+    return {side: table.loc[side].to_dict() for side in (RECIPE, OURS)}
 
 
-def bars(found: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+def bars(counted: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
     """Counts as the page shows them: of ours, whether the limit is kept."""
-    recipe = {v: n for v, n in found[RECIPE].items() if v != NO_TARGET}
-    judged = {v: n for v, n in found[OURS].items() if v != NO_TARGET}
-    kept = sum(judged.values()) - judged[MISSES]
-    return {SIDES[RECIPE]: recipe, SIDES[OURS]: {KEPT: kept, MISSES: judged[MISSES]}}
+    recipe = {v: n for v, n in counted[RECIPE].items() if v != NO_TARGET}
+    judged = {v: n for v, n in counted[OURS].items() if v != NO_TARGET}
+    within = sum(judged.values()) - judged[MISSES]
+    return {SIDES[RECIPE]: recipe, SIDES[OURS]: {KEEPS: within, MISSES: judged[MISSES]}}
 
 
 def _numbers(rows: pd.DataFrame) -> Iterator[dict]:
@@ -211,9 +211,9 @@ def results_page(
     """Markdown page of a scorecard; `papers` as of :func:`scorecard_page`."""
     frame = by_number(frame, papers or {})
     shown = [
-        {"paper": paper, "printed numbers beside": SIDES[side], **found}
+        {"paper": paper, "printed numbers beside": SIDES[side], **counted}
         for paper, rows in [*frame.groupby("paper", sort=False), ("all", frame)]
-        for side, found in counts(rows).items()
+        for side, counted in counts(rows).items()
     ]
     parts = [RESULTS_HEADING, headline(frame), markdown(pd.DataFrame(shown))]
     missed = frame[(frame["verdict"] == MISSES) & (frame["estimator"] == MAIN)]
@@ -241,11 +241,11 @@ def headline(frame: pd.DataFrame) -> str:
         )
         if recipe[name]
     ]
-    kept = f"{ours[KEPT]} of {sum(ours.values())}"
-    given = f"{recipe[MEETS]} of {sum(recipe.values())}"
+    within = f"{ours[KEEPS]} of {sum(ours.values())}"
+    met = f"{recipe[MEETS]} of {sum(recipe.values())}"
     return (
-        f"Our estimators keep the limits that we set for their errors beside {kept} "
-        f"printed numbers. The papers' own recipes, run by us, give {given}"
+        f"Our estimators keep the limits that we set for their errors beside {within} "
+        f"printed numbers. The papers' own recipes, run by us, give {met}"
         + "".join(f"; {part}" for part in words)
         + ".\n"
     )
@@ -316,12 +316,12 @@ def section(
         "folder": folder,
         "heading": f"Beyond paper {label(paper)}" if paper else folder,
         "studies": studies,
-        "rows": [_told(row, others) for row in judged.to_dict("records")],
+        "rows": [_in_words(row, others) for row in judged.to_dict("records")],
         "kept": int((judged["verdict"] == MEETS).sum()),
     }
 
 
-def _told(row: Mapping, others: Sequence[Mapping]) -> dict[str, str]:
+def _in_words(row: Mapping, others: Sequence[Mapping]) -> dict[str, str]:
     """A row in words, with what other estimators find."""
     low, high = row["ours_low"], row["ours_high"]
     band = f" ({number_text(low, 3)} … {number_text(high, 3)})" if low < high else ""
@@ -362,8 +362,8 @@ def beyond_document(sections: Sequence[Mapping]) -> str:
     for one in sections:
         parts.append(f"## {one['heading']}")
         for name, study in one["studies"].items():
-            told = typeset(f"{study['question']} {study['finding']}".strip())
-            parts.append(f"{told} (`results/studies/{name}.svg`)")
+            text = typeset(f"{study['question']} {study['finding']}".strip())
+            parts.append(f"{text} (`results/studies/{name}.svg`)")
         if one["rows"]:
             parts.append(
                 f"{one['kept']} of {len(one['rows'])} rows keep their limit; examples "

@@ -50,8 +50,8 @@ class Panel(figures.Panel):
         if of == estimator:
             return estimator, self
         models, rollouts = (
-            {of: found[estimator]} if estimator in found else {}
-            for found in (self.models, self.rollouts)
+            {of: datasets[estimator]} if estimator in datasets else {}
+            for datasets in (self.models, self.rollouts)
         )
         return of, replace(self, models=models, rollouts=rollouts)
 
@@ -144,11 +144,11 @@ class Panel(figures.Panel):
         """
         scale = self.known_law.scale if self.known_law else 1.0
         square = sum(e**2 for e in self.truth.noise_matrix.row(dof))
-        found = expansion(
+        values = expansion(
             scale**2 * self.truth.evaluated(square),
             [parse(term, self.names) for term in terms],
         )
-        return {} if found is None else dict(zip(terms, found, strict=True))
+        return {} if values is None else dict(zip(terms, values, strict=True))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -164,8 +164,8 @@ class Panel(figures.Panel):
                 mark = name[len(self.names[0]) + 1 :]
                 labels[symbol(name)] = f"{label}_{{{mark}}}" if mark else label
             return labels
-        given = self.config["system"]["coordinates"].items()
-        labels = {name: str(entry.get("label") or name) for name, entry in given}
+        coordinates = self.config["system"]["coordinates"].items()
+        labels = {name: str(entry.get("label") or name) for name, entry in coordinates}
         return latex_names(tuple(labels), labels)
 
     def label(self, expression: str) -> str:
@@ -250,7 +250,7 @@ def panels_from(
 
     panels = []
     for name, config in settings.items():
-        own = dict(zip(config["estimators"], models, strict=False))
+        of_example = dict(zip(config["estimators"], models, strict=False))
         rolled_out = dict(zip(config["rolled_out"], rollouts, strict=False))
-        panels.append(Panel(name, config, own, rolled_out))
+        panels.append(Panel(name, config, of_example, rolled_out))
     return panels

@@ -71,10 +71,10 @@ def recovery(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.Dataset:
         exact, worst = _implicit_recovery(model, config)
     else:
         driven = is_driven(config)
-        found, wanted = law_of(model, truth), true_law(truth, driven)
-        exact, worst = (np.zeros(found.shape[:-1], kind) for kind in (bool, float))
+        laws, true = law_of(model, truth), true_law(truth, driven)
+        exact, worst = (np.zeros(laws.shape[:-1], kind) for kind in (bool, float))
         for case in np.ndindex(exact.shape):
-            one = compare(found[case], wanted, truth.library, fit_scale=not driven)
+            one = compare(laws[case], true, truth.library, fit_scale=not driven)
             exact[case], worst[case] = one.exact, one.worst
     coords = {name: model[name].values for name in CASES}
     data = {"exact": (CASES, exact), "worst_error": (CASES, worst)}
@@ -89,16 +89,16 @@ def _implicit_recovery(model: xr.Dataset, config: Mapping) -> tuple[np.ndarray, 
     """
     system = System.from_config(config["system"])
     library = ImplicitLibrary.from_config(config["library"], system.coordinates)
-    found = model["coefficient_estimate"].sel(implicit_term=library.names)
-    found = found.transpose(*CASES, "dof", "implicit_term").values
-    worst = np.zeros(found.shape[:3])
+    estimate = model["coefficient_estimate"].sel(implicit_term=library.names)
+    estimate = estimate.transpose(*CASES, "dof", "implicit_term").values
+    worst = np.zeros(estimate.shape[:3])
     for a, members in enumerate(library.members):
         basis = library.truth(system, a)
         members = list(members)
         left = [members.index(k) for k in library.left_hand_sides(a)]
         relations: dict[tuple[int, ...], np.ndarray | None] = {}
         for case in np.ndindex(worst.shape):
-            c = found[case][a, members]
+            c = estimate[case][a, members]
             support = tuple(int(k) for k in np.flatnonzero(c))
             if support not in relations:
                 relations[support] = true_relation(support, basis, left)
@@ -106,11 +106,11 @@ def _implicit_recovery(model: xr.Dataset, config: Mapping) -> tuple[np.ndarray, 
     return np.isfinite(worst), worst
 
 
-def _worst_ratio(found: np.ndarray, true: np.ndarray | None) -> float:
+def _worst_ratio(estimate: np.ndarray, true: np.ndarray | None) -> float:
     """Largest relative error after the factor is fitted; infinite without a truth."""
     if true is None:
         return np.inf
-    ratio = found[true != 0] / true[true != 0]
+    ratio = estimate[true != 0] / true[true != 0]
     return float(np.abs(ratio * ratio.sum() / (ratio**2).sum() - 1).max())
 
 
@@ -119,15 +119,15 @@ def coverage(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.DataArray |
 
     Over (replicate, noise_mode, noise_level, candidate). A term that was not selected
     does not cover; NaN where the law has no standard errors at all, for the data do not
-    tell its terms. None if no law has any.
+    identify its terms. None if no law has any.
     """
     driven = is_driven(config)
-    wanted = true_law(truth, driven)
-    true = np.flatnonzero(wanted)
+    law = true_law(truth, driven)
+    true = np.flatnonzero(law)
     if not driven:
         true = true[true != truth.library.reference]
-    found = (law_of(model, truth, kind)[..., true] for kind in ("estimate", "std"))
-    estimates = Estimates((), *found, wanted[true])
+    values = (law_of(model, truth, kind)[..., true] for kind in ("estimate", "std"))
+    estimates = Estimates((), *values, law[true])
     if not estimates.has_std:
         return None
     stated = np.isfinite(law_of(model, truth, "std")).any(-1, keepdims=True)
@@ -144,7 +144,7 @@ def _by_candidate(model: xr.Dataset, truth: Truth, places, values) -> xr.DataArr
 
 
 class NoiseLimit(NamedTuple):
-    """Where a method stops to find the right structure, as far as a sweep tells.
+    """Where a method stops to find the right structure, as far as a sweep shows.
 
     `level` is the largest noise up to which every level done is managed, NaN if not
     even the lowest is; `above` the next level, which is not, infinite if the sweep ends
@@ -182,8 +182,8 @@ def wilson(hits: int, count: int) -> tuple[float, float]:
     """95 % interval of a share (Wilson 1927)."""
     from scipy.stats import binomtest  # a second to import, and few need it
 
-    found = binomtest(int(hits), int(count)).proportion_ci(0.95, method="wilson")
-    return float(found.low), float(found.high)
+    interval = binomtest(int(hits), int(count)).proportion_ci(0.95, method="wilson")
+    return float(interval.low), float(interval.high)
 
 
 def is_replica(estimator: str) -> bool:
@@ -196,9 +196,9 @@ def shown_mode(estimator: str, dataset: xr.Dataset) -> str:
 
     If a dataset does not have that mode, the first that it has.
     """
-    there = [str(mode) for mode in dataset["noise_mode"].values]
-    wanted = PAPER_MODE if estimator == BASELINE else HONEST_MODE
-    return wanted if wanted in there else there[0]
+    modes = [str(mode) for mode in dataset["noise_mode"].values]
+    shown = PAPER_MODE if estimator == BASELINE else HONEST_MODE
+    return shown if shown in modes else modes[0]
 
 
 def shown_case(estimator: str, dataset: xr.Dataset, level: float) -> xr.Dataset | None:

@@ -13,7 +13,6 @@ import pandas as pd
 from leastaction.core.families import implementation
 from leastaction_papers.scorecard import verdict
 from leastaction_papers.scorecard.case import ADDED, COVERAGE, Case, make_row
-from leastaction_papers.scorecard.found import paper_of
 from leastaction_papers.scorecard.panel import Panel
 from leastaction_papers.scorecard.readings import (
     KIND,
@@ -23,11 +22,12 @@ from leastaction_papers.scorecard.readings import (
     judged,
     numbers_of,
 )
+from leastaction_papers.scorecard.registry import paper_of
 
 # Kinds of rows: printed numbers beside the paper's recipe and beside ours, further
 # readings of them, limits that we set, and what is printed and not judged.
-READINGS, OWN, FACTS = "other readings", "our limits", "not judged"
-LIMITS = (RECIPE, OURS, READINGS, OWN, FACTS)
+READINGS, EXTRA, FACTS = "other readings", "our limits", "not judged"
+LIMITS = (RECIPE, OURS, READINGS, EXTRA, FACTS)
 OURS_OF = ("ours_median", "ours_low", "ours_high")
 NUMBERS = ("printed", "corrected", "authors", *OURS_OF, "setting_value")
 COLUMNS = (
@@ -128,8 +128,8 @@ def kinds(frame: pd.DataFrame) -> pd.Series:
     """Kind of each row of :func:`scorecard`, one of `LIMITS`."""
     marked, read = frame["stands_for"], frame["number"] != ""
     judged = (frame["target"] != "") & (frame["target"] != verdict.FACT)
-    found = np.select([marked != "", read, judged], [marked, READINGS, OWN], FACTS)
-    return pd.Series(found, frame.index, dtype="object")
+    marks = np.select([marked != "", read, judged], [marked, READINGS, EXTRA], FACTS)
+    return pd.Series(marks, frame.index, dtype="object")
 
 
 def verdict_counts(frame: pd.DataFrame, by: Sequence[str] = ("paper",)) -> pd.DataFrame:
@@ -140,19 +140,19 @@ def verdict_counts(frame: pd.DataFrame, by: Sequence[str] = ("paper",)) -> pd.Da
     """
     keys = [frame[name] for name in by] + [kinds(frame).rename("kind")]
     words = frame["verdict"].replace("", verdict.NO_TARGET)
-    found = pd.crosstab(keys, words).reindex(columns=verdict.VERDICTS, fill_value=0)
+    table = pd.crosstab(keys, words).reindex(columns=verdict.VERDICTS, fill_value=0)
     names = pd.DataFrame({"kind": LIMITS})
     if by:
         groups = frame[list(by)].drop_duplicates().sort_values(list(by))
         names = groups.merge(names, how="cross")
-        return found.reindex(pd.MultiIndex.from_frame(names), fill_value=0)
-    return found.reindex(names["kind"], fill_value=0)
+        return table.reindex(pd.MultiIndex.from_frame(names), fill_value=0)
+    return table.reindex(names["kind"], fill_value=0)
 
 
 def worth_reading(frame: pd.DataFrame) -> pd.DataFrame:
     """Rows with a printed number or a limit; only figures need the others."""
-    wanted = frame["printed"].notna() | (frame["target"] != "")
-    return frame[wanted].reset_index(drop=True)
+    judged = frame["printed"].notna() | (frame["target"] != "")
+    return frame[judged].reset_index(drop=True)
 
 
 def _frame(rows: list[dict]) -> pd.DataFrame:

@@ -158,11 +158,11 @@ def coefficients_of(model: xr.Dataset, truth: Truth, name: str) -> np.ndarray:
 
 def _of_library(values: xr.DataArray, dimension: str, names: list[str]) -> np.ndarray:
     """Values (replicate, ..., candidate), if the candidates are these."""
-    given = [str(term) for term in values[dimension].values]
-    if given != names:
+    candidates = [str(term) for term in values[dimension].values]
+    if candidates != names:
         raise ValueError(
             "the model was identified with another library: it has the candidates "
-            f"{', '.join(given)}; the example has {', '.join(names)}"
+            f"{', '.join(candidates)}; the example has {', '.join(names)}"
         )
     return values.transpose("replicate", ..., dimension).values
 
@@ -178,9 +178,9 @@ def damping_of(model: xr.Dataset, library: Library, kind: str) -> np.ndarray:
 
 def exact_support(model: xr.Dataset, truth: Truth) -> np.ndarray:
     """Whether the selected candidates of L and of D are the true ones, (replicate,)."""
-    found = coefficients_of(model, truth, "support").astype(bool)
+    support = coefficients_of(model, truth, "support").astype(bool)
     damping = damping_of(model, truth.library, "support").astype(bool)
-    exact = (found == truth.support).all(axis=1)
+    exact = (support == truth.support).all(axis=1)
     return exact & (damping == (truth.dissipation != 0)).all(axis=1)
 
 
@@ -231,9 +231,9 @@ def coefficients(model: xr.Dataset, truth: Truth) -> Estimates:
     does not cover; a wrong one shows in :func:`exact_support`.
     """
     true = truth.terms
-    found = (coefficients_of(model, truth, f"coefficient_{k}")[:, true] for k in KINDS)
+    values = (coefficients_of(model, truth, f"coefficient_{k}")[:, true] for k in KINDS)
     names = [truth.library.names[i] for i in true]
-    return Estimates(names, *found, truth.coefficients[true])
+    return Estimates(names, *values, truth.coefficients[true])
 
 
 def dissipation(model: xr.Dataset, truth: Truth) -> Estimates:
@@ -242,9 +242,9 @@ def dissipation(model: xr.Dataset, truth: Truth) -> Estimates:
     Apart from :func:`coefficients`, where a stiffness of 1000 would hide their error.
     """
     true, library = np.flatnonzero(truth.dissipation), truth.library
-    found = (damping_of(model, library, f"coefficient_{k}")[:, true] for k in KINDS)
+    values = (damping_of(model, library, f"coefficient_{k}")[:, true] for k in KINDS)
     names = [library.dissipation_names[i] for i in true]
-    return Estimates(names, *found, truth.dissipation[true])
+    return Estimates(names, *values, truth.dissipation[true])
 
 
 def errors_over_std(model: xr.Dataset, truth: Truth) -> np.ndarray:
@@ -265,8 +265,8 @@ def errors_over_std(model: xr.Dataset, truth: Truth) -> np.ndarray:
 
 def volatilities(model: xr.Dataset, truth: Truth) -> Estimates:
     """Volatility of every coordinate, whose truth is NaN where it is no constant."""
-    found = (model[f"volatility_{k}"].transpose("replicate", "dof") for k in KINDS)
-    values = (array.values for array in found)
+    arrays = (model[f"volatility_{k}"].transpose("replicate", "dof") for k in KINDS)
+    values = (array.values for array in arrays)
     return Estimates(truth.library.coordinates, *values, truth.volatility)
 
 
@@ -307,9 +307,9 @@ def parameter_error(
         of_dof = [library.equations_of(library.terms[i])[dof] != 0 for i in truth.terms]
         terms, driven = np.array(truth.terms)[of_dof], [dof]
         matrix = factor * np.eye(len(terms))
-    found = coefficients_of(model, truth, "coefficient_estimate")[:, terms] @ matrix.T
+    values = coefficients_of(model, truth, "coefficient_estimate")[:, terms] @ matrix.T
     exact = np.append(matrix @ truth.coefficients[terms], sigma.truth[driven])
-    theta = np.hstack([found, sigma.values[:, driven]])
+    theta = np.hstack([values, sigma.values[:, driven]])
     return 100 * _ratio(np.linalg.norm(theta - exact, axis=1), np.linalg.norm(exact))
 
 
@@ -347,18 +347,18 @@ def exact_volatility_terms(
     model: xr.Dataset, law: VolatilityLaw, dof: int
 ) -> np.ndarray:
     """Whether S² has exactly the true terms, shape (replicate,)."""
-    found = model["volatility_support"].isel(dof=dof).values.astype(bool)
-    return (found == (law.square != 0)).all(axis=1)
+    support = model["volatility_support"].isel(dof=dof).values.astype(bool)
+    return (support == (law.square != 0)).all(axis=1)
 
 
 def volatility_roots(model: xr.Dataset, law: VolatilityLaw, dof: int) -> Estimates:
     """Coefficients of the true terms of S; infinite where no root was found."""
     true = np.flatnonzero(law.root)
     roots = (model[f"volatility_root_{k}"].isel(dof=dof).values for k in KINDS)
-    found, std = (values[:, true] for values in roots)
+    estimate, std = (values[:, true] for values in roots)
     names = [str(model["volatility_term"].values[i]) for i in true]
-    found = np.where(np.isfinite(found), found, np.inf)
-    return Estimates(names, found, std, law.root[true])
+    estimate = np.where(np.isfinite(estimate), estimate, np.inf)
+    return Estimates(names, estimate, std, law.root[true])
 
 
 def rollout_errors(rollout: xr.Dataset) -> dict[str, np.ndarray]:

@@ -35,13 +35,13 @@ Of a *replica*, the paper's own recipe, one asks whether it gives the printed nu
     the recipe gives the corrected number, in the same sense, and an erratum shows that
     the printed one is wrong;
 ``not-reproduced``
-    neither; its cause is said, or that we do not know it;
+    neither; its cause is stated, or that we do not know it;
 ``other-setting``
     of a number with several readings (:mod:`leastaction_papers.scorecard.readings`):
     not as the paper states its recipe, but with a value of a setting that it does not
     state.
 
-Only draws with the right terms count, where that can be told: a recipe that often
+Only draws with the right terms count, where that is known: a recipe that often
 selects wrong ones has a range that would hold any number. The size of a library is a
 *fact*, which has no verdict; nor has a row without a limit.
 """
@@ -201,8 +201,8 @@ def summary_of(values: np.ndarray) -> tuple[float, float, float]:
     """Median, 5th and 95th percentile; a missing value counts as infinite."""
     values = np.where(np.isnan(values), np.inf, np.asarray(values, dtype=float))
     with np.errstate(invalid="ignore"):
-        found = np.quantile(values, [0.5, 0.05, 0.95])
-    return tuple(float(v) for v in np.where(np.isnan(found), np.inf, found))
+        quantiles = np.quantile(values, [0.5, 0.05, 0.95])
+    return tuple(float(v) for v in np.where(np.isnan(quantiles), np.inf, quantiles))
 
 
 def binomial_band(count: int) -> dict | None:
@@ -227,28 +227,28 @@ def replica_verdict(
     corrected: float = np.nan,
     errata: Sequence[int] = (),
 ) -> tuple[str, str]:
-    """Verdict on a replica whose number is printed, and what its draws tell.
+    """Verdict on a replica whose number is printed, and what its draws show.
 
     `usual` is that of any other estimator; `draws` are the values of the replicates
     with the right terms (`which` ones), out of `of` in all; None if the number is not
     one of a draw; `errata` show that it should be `corrected`. An interval of an
-    estimate that is wider than the number itself tells nothing.
+    estimate that is wider than the number itself decides nothing.
     """
-    target, told, vague = target or {}, "", False
+    target, text, vague = target or {}, "", False
     if draws is not None:
-        told = _draws_text(draws, of, which)
+        text = _draws_text(draws, of, which)
         vague = "relative_error" in target and is_vague(printed, draws)
         near = nearness(target, float(printed))
         if "between" in target:
             rounding = 0.0  # The band has it already.
         if not vague and reproduces(printed, draws, near, rounding):
-            return MEETS, f"reproduced: {told}" if usual != MEETS else ""
+            return MEETS, f"reproduced: {text}" if usual != MEETS else ""
         wrong = errata and printed_in_error(printed, corrected, target, rounding)
         if wrong and not vague and reproduces(corrected, draws, rounding=0.0):
-            return PAPER_ERRS, f"the corrected number is reproduced: {told}"
+            return PAPER_ERRS, f"the corrected number is reproduced: {text}"
     if usual in (MEETS, PAPER_ERRS):
         return usual, ""
-    return NOT_REPRODUCED, f"{told}, too wide to tell" if vague else told
+    return NOT_REPRODUCED, f"{text}, too wide to tell" if vague else text
 
 
 def prediction_interval(draws: np.ndarray) -> tuple[float, float]:
@@ -278,10 +278,10 @@ def prediction_interval(draws: np.ndarray) -> tuple[float, float]:
 
 
 def nearness(target: Mapping, printed: float) -> float:
-    """How near to a printed number our limit asks a single draw to be.
+    """How near to a printed number our limit requires a single draw to be.
 
-    A band that holds the printed number is about it, and asks no more than to lie in
-    it; any other is about the truth.
+    A band that holds the printed number is about it, and requires only to lie in it;
+    any other is about the truth.
     """
     if "between" in target:
         low, high = target["between"]

@@ -14,11 +14,11 @@ GENERAL = ("v", *(f"L_{i}{j}" for i in range(5) for j in range(5 - i)))
 
 def printed_formulas(example: Mapping) -> dict[tuple[str, str, int], tuple]:
     """(Place in the paper, expression) of ``publish.formulas``, by what it is of."""
-    found = {}
+    formulas = {}
     for one in example.get("publish", {}).get("formulas", ()):
         formula = parse(one["printed"], GENERAL)
-        found[one["rule"], one["kind"], one["order"]] = one["item"], formula
-    return found
+        formulas[one["rule"], one["kind"], one["order"]] = one["item"], formula
+    return formulas
 
 
 def problems(example: Mapping, system) -> Iterator[str]:
@@ -33,22 +33,22 @@ def problems(example: Mapping, system) -> Iterator[str]:
 def _sizes(shadow: Mapping, dof: int) -> Iterator[str]:
     """Points and boxes of ``validate.shadow`` that have the wrong number of entries."""
     sizes = {"box": 2 * dof, "horizon": 2 * dof, "domain": dof, "potential": dof}
-    given = [("start", shadow["start"], 2 * dof)]
-    given += [
+    points = [("start", shadow["start"], 2 * dof)]
+    points += [
         (f"{name}.{corner}", shadow[name][corner], size)
         for name, size in sizes.items()
         if name in shadow
         for corner in ("low", "high")
     ]
-    given += [
+    points += [
         ("potential.saddles", saddle, dof)
         for saddle in shadow.get("potential", {}).get("saddles", ())
     ]
-    for name, values, wanted in given:
-        if len(values) != wanted:
-            kind = "coordinates" if wanted == dof else "coordinates, then velocities"
+    for name, values, expected in points:
+        if len(values) != expected:
+            kind = "coordinates" if expected == dof else "coordinates, then velocities"
             yield (
-                f"validate.shadow.{name}: expected {wanted} numbers ({kind}), got "
+                f"validate.shadow.{name}: expected {expected} numbers ({kind}), got "
                 f"{len(values)}"
             )
 

@@ -62,7 +62,7 @@ def field_regression(
 ) -> xr.Dataset:
     """Select terms of u_tt, for one case.
 
-    A ValueError tells that the field is not on a periodic line, its snapshots are too
+    Raises a ValueError if the field is not on a periodic line, its snapshots are too
     few, or a term is not arithmetic in u, u_t, u_x, u_xx.
     """
     u, (dt, dx) = positions_of(observations), grid_of(observations)

@@ -26,8 +26,8 @@ VALUES = 41
 def validate(run: Rollout) -> xr.Dataset:
     """Roll out one replicate, every case of its sweep over noise.
 
-    A model that says that it is not stable is not rolled out; its errors are NaN. A
-    ValueError tells that `settings` have no section `field`.
+    An unstable model is not rolled out; its errors are NaN. Raises a ValueError if the
+    `settings` have no section `field`.
     """
     settings = run.section("field", "the steps and the number of motions")
     key = run.example, run.seed, run.replicate
@@ -47,15 +47,15 @@ class Truth:
             "duration": self.steps * dt,
             "noise": {"channels": ["q", "qdot"], "levels": [0.0]},
         }
-        found = step("simulate", unseen)(
+        motions = step("simulate", unseen)(
             system,
             example=f"{example} unseen",
             seed=seed,
             replicate=replicate,
             units={system.field: "see coordinate_unit"},
         )
-        self.u = found["q"].values[0]
-        self.velocity = found["qdot"].values[0, :, 0]
+        self.u = motions["q"].values[0]
+        self.velocity = motions["qdot"].values[0, :, 0]
         self.time_step, self.field = dt, system.field
         self._law = system.evaluated(system.acceleration)
         self.values = np.linspace(settings["low"], settings["high"], VALUES)

@@ -42,8 +42,8 @@ def modified_lagrangian(
     its terms from the rule.
 
     L is regular and may contain undefined functions of q and q̇. The inverse modified
-    Lagrangian, if asked for, gives motions of L when it is integrated (Theorem 4.3). A
-    ValueError tells that the order is not 0, 2 or 4 (of the inverse any even one), the
+    Lagrangian, if asked for, gives motions of L when it is integrated (Theorem 4.3).
+    Raises a ValueError if the order is not 0, 2 or 4 (of the inverse any even one), the
     rule unknown or L_vv singular.
     """
     algebra, lagrangian = _Expressions(coordinates), sp.sympify(lagrangian)

@@ -60,7 +60,7 @@ def halton_velocity(
 
     Paper, section 3.1: the acceleration of the pendulum does not depend on its
     velocity, so any velocity goes with a recorded position and acceleration. For other
-    systems that is wrong. A ValueError tells that no accelerations are recorded.
+    systems that is wrong. Raises a ValueError if no accelerations are recorded.
     """
     if "qddot" not in observations:
         raise ValueError(
@@ -135,8 +135,8 @@ def flow_gaussian_process(
     """Flow map of one case, contract ``learned_flow``.
 
     Paper: scikit-learn is asked to fit c and ℓ, but leaves the values that the authors
-    start from. A ValueError tells of fewer than four snapshots, or of a kernel matrix
-    that is singular in floating point.
+    start from. Raises a ValueError for fewer than four snapshots, or for a kernel
+    matrix that is singular in floating point.
     """
     h = time_step(observations)
     first, second = flow_pairs(positions_of(observations), h)

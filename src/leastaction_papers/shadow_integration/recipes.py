@@ -62,8 +62,8 @@ class HaltonVelocity(Differentiate):
         """Corners of other dimensions than the velocity."""
         dof = len(example["system"].get("coordinates", ()))
         for corner in ("low", "high"):
-            if (given := len(getattr(self, corner))) != dof:
-                yield f"differentiate.{corner}: expected {dof} velocities, got {given}"
+            if (count := len(getattr(self, corner))) != dof:
+                yield f"differentiate.{corner}: expected {dof} velocities, got {count}"
 
 
 class ContinuousEulerLagrange(Assemble):

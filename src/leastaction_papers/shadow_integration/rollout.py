@@ -46,8 +46,8 @@ def validate(run: Rollout) -> xr.Dataset:
     momentum of L^[k], its errors, and the energy of the truth along it with the
     velocities of L^[k]; H^[k] along the path of the main order, with the velocities of
     that order if it is the higher one; the misalignment of the gradients of H^[k]. The
-    main order is the last of a shadow Lagrangian and the first of another. A ValueError
-    tells that `settings` have no section `shadow`.
+    main order is the last of a shadow Lagrangian and the first of another. Raises a
+    ValueError if the `settings` have no section `shadow`.
     """
     settings = run.section("shadow", "its start and steps and a box of states")
     truth = Truth(run.system, run.simulation, settings)
@@ -116,12 +116,12 @@ class Truth:
             else system.lagrangian
             for axes in factors(2 * n, backward.needed_order(max(orders), 2))
         ]
-        given, velocity = self._evaluator(functions)(states).T, states[:, n:]
-        found = (
-            backward.modified_lagrangian(given, velocity, self.time_step, order, rule)
+        values, velocity = self._evaluator(functions)(states).T, states[:, n:]
+        lagrangians = (
+            backward.modified_lagrangian(values, velocity, self.time_step, order, rule)
             for order in orders
         )
-        return [backward.energy(one, velocity)[: 1 + 2 * n] for one in found]
+        return [backward.energy(one, velocity)[: 1 + 2 * n] for one in lagrangians]
 
 
 def _grid(low, high, points: int) -> np.ndarray:
@@ -165,16 +165,16 @@ def _at_rest(positions: np.ndarray) -> np.ndarray:
     return np.concatenate([positions, np.zeros_like(positions)], axis=1)
 
 
-def _misalignment(found: np.ndarray, true: np.ndarray) -> float:
+def _misalignment(estimate: np.ndarray, true: np.ndarray) -> float:
     """Mean sine of the angle between gradients (component, sample).
 
     ν of Ober-Blöbaum and Offen: zero if both functions have the same level sets.
     """
     with np.errstate(all="ignore"):
         # Where the true gradient vanishes there is no angle.
-        there = np.abs(true).max(axis=0) > 0
+        mask = np.abs(true).max(axis=0) > 0
         a, b = (
-            g[:, there] / np.linalg.norm(g[:, there], axis=0) for g in (found, true)
+            g[:, mask] / np.linalg.norm(g[:, mask], axis=0) for g in (estimate, true)
         )
         sine = np.linalg.norm(a - b * (a * b).sum(axis=0), axis=0)
     return float(sine.mean())
@@ -182,10 +182,10 @@ def _misalignment(found: np.ndarray, true: np.ndarray) -> float:
 
 def _slope(time: np.ndarray, values: np.ndarray) -> float:
     """Slope of a line through the finite values; NaN if there are fewer than two."""
-    there = np.isfinite(values)
-    if there.sum() < 2:
+    finite = np.isfinite(values)
+    if finite.sum() < 2:
         return np.nan
-    return float(np.polynomial.polynomial.polyfit(time[there], values[there], 1)[1])
+    return float(np.polynomial.polynomial.polyfit(time[finite], values[finite], 1)[1])
 
 
 class Comparison:
@@ -198,7 +198,7 @@ class Comparison:
         self.domain = settings.get("domain", {})
         self.main = self.model.main_order(self.orders)
         self.scales: dict[int, float] = {}
-        self._given = dataset
+        self._dataset = dataset
 
     def dataset(self) -> xr.Dataset:
         """Everything about the model, contract ``shadow_rollout``."""
@@ -216,7 +216,7 @@ class Comparison:
         return CONTRACTS["shadow_rollout"].dataset(
             values | self.truth.values,
             coords={
-                "replicate": self._given["replicate"].values,
+                "replicate": self._dataset["replicate"].values,
                 "order": self.orders,
                 "time": ("time", stored * h, about),
                 "time_energy": ("time_energy", energies * h, about),
@@ -232,21 +232,21 @@ class Comparison:
         """Gradients of H^[k] compared with those of H at the points of the box."""
         points, truth = self.truth.values["state_point"], self.truth
         true = truth.gradient(points)
-        found = [self.model.hamiltonian_derivatives(points, k, 1) for k in self.orders]
-        scales = [float((f[1:] * true).sum() / (true**2).sum()) for f in found]
+        shadow = [self.model.hamiltonian_derivatives(points, k, 1) for k in self.orders]
+        scales = [float((f[1:] * true).sum() / (true**2).sum()) for f in shadow]
         self.scales = dict(zip(self.orders, scales, strict=True))
         values = {
-            "misalignment": [_misalignment(f[1:], true) for f in found],
+            "misalignment": [_misalignment(f[1:], true) for f in shadow],
             "scale": scales,
-            "hamiltonian_point": [f[0] for f in found],
+            "hamiltonian_point": [f[0] for f in shadow],
         }
         rule = getattr(self.model, "rule", None)
         # Derivatives of the truth up to order 6 are many where there are many states.
         if rule and truth.dof == 1:
-            given = truth.integrated(points, self.orders, rule)
-            angles = [_misalignment(f[1:], true) for f in given]
+            integrated = truth.integrated(points, self.orders, rule)
+            angles = [_misalignment(f[1:], true) for f in integrated]
             values["misalignment_integrated"] = angles
-            values["hamiltonian_point_integrated"] = [f[0] for f in given]
+            values["hamiltonian_point_integrated"] = [f[0] for f in integrated]
         return values
 
     def rollouts(self, stored: np.ndarray, at: np.ndarray) -> dict:
@@ -301,11 +301,11 @@ class Comparison:
         A margin is the energy of a saddle over that of the start: the motion stays
         inside if all are positive.
         """
-        given = self.truth.values
-        true, inside = given["potential_true"], given["inside"] > 0
-        rest = _at_rest(given["q_rest"])
-        found = [self._scaled(rest, k) for k in self.orders]
-        heights = [values - np.mean((values - true)[inside]) for values in found]
+        truth = self.truth.values
+        true, inside = truth["potential_true"], truth["inside"] > 0
+        rest = _at_rest(truth["q_rest"])
+        learned = [self._scaled(rest, k) for k in self.orders]
+        heights = [values - np.mean((values - true)[inside]) for values in learned]
         values = {
             "potential_estimate": heights,
             "potential_error": [np.abs(h - true)[inside].max() for h in heights],
@@ -407,9 +407,9 @@ class Comparison:
         before = run.steps - sample * every
         # Its rounding errors differ, but so soon after that does not show.
         further = self.model.further(run, sample, before, self.main, **self.domain)
-        kept = further.positions[-(STEPS_OF_PASSAGE_END + 1) :]
+        passage = further.positions[-(STEPS_OF_PASSAGE_END + 1) :]
         end = np.full((STEPS_OF_PASSAGE_END + 1, run.positions.shape[1]), np.nan)
-        end[: len(kept)] = kept
+        end[: len(passage)] = passage
         return {
             "passage_time": time,
             "passage_q": run.positions,

@@ -14,10 +14,10 @@ import xarray as xr
 from leastaction.core.families import system_from_config
 from leastaction_papers.scorecard.case import (
     Case,
-    Found,
     Key,
     Printed,
     Row,
+    Score,
     count,
     own_rows,
     printed_rows,
@@ -41,21 +41,21 @@ class AtLevel:
     """What one estimator learned at a level of noise, and our limits there."""
 
     case: Case
-    found: Learned
+    learned: Learned
     limits: Mapping
     where: str
 
     @property
     def duration(self) -> str:
         """Time up to which many starts are followed, s."""
-        steps = int(np.nanmax(self.found.rollout["horizon_steps"].values))
-        return f"{steps * self.found.model.attrs['time_step']:g}"
+        steps = int(np.nanmax(self.learned.rollout["horizon_steps"].values))
+        return f"{steps * self.learned.model.attrs['time_step']:g}"
 
     @property
     def steps(self) -> int:
         """Steps of the long rollout."""
-        end = float(self.found.rollout["time"][-1])
-        return round(end / self.found.model.attrs["time_step"])
+        end = float(self.learned.rollout["time"][-1])
+        return round(end / self.learned.model.attrs["time_step"])
 
     @property
     def position_unit(self) -> str:
@@ -78,14 +78,14 @@ def rows(case: Case) -> Iterator[dict]:
     of_field = "error" in rollout
     for level in map(float, levels):
         at_noise = level if swept else None
-        found = learned_at(case.estimator, case.model, rollout, at_noise)
+        learned = learned_at(case.estimator, case.model, rollout, at_noise)
         limits = _limits(targets, level)
         where = f", {case_text(level, HONEST_MODE)}" if level or len(levels) > 1 else ""
         if of_field:
-            yield from rows_of(case, FIELDS, found.rollout, limits, where)
+            yield from rows_of(case, FIELDS, learned.rollout, limits, where)
             continue
         table = IDENTIFICATION if level else (*IDENTIFICATION, *MOTION)
-        at = AtLevel(case, found, limits, where)
+        at = AtLevel(case, learned, limits, where)
         yield from rows_of(case, table, at, limits, where)
     if not of_field:
         yield from rows_of(case, SYMMETRIES, case, targets)
@@ -93,42 +93,42 @@ def rows(case: Case) -> Iterator[dict]:
 
 def _limits(targets: Mapping, level: float) -> dict:
     """Our limits at one level of noise; those without a level are for data without."""
-    found = {k: v for k, v in targets.items() if k != "by_noise" and not level}
+    limits = {k: v for k, v in targets.items() if k != "by_noise" and not level}
     for entry in targets.get("by_noise") or []:
         if np.isclose(entry["noise_levels"], level, rtol=1e-9, atol=0).any():
-            found |= entry
-    return found
+            limits |= entry
+    return limits
 
 
-def _misalignment(at: AtLevel) -> Iterator[Found]:
+def _misalignment(at: AtLevel) -> Iterator[Score]:
     """By order, unless it is printed; with noise, of the order that counts."""
     printed = [entry["ours"] for entry in own_rows(at.case)]
     known = [o.get("order") for o in printed if o.get("rollout") == "misalignment"]
-    for order in at.found.orders:
-        main = order == at.found.main
+    for order in at.learned.orders:
+        main = order == at.learned.main
         if order in known or (at.where and not main):
             continue
         limit = at.limits.get(f"misalignment_h{order}")
         if main:
             limit = at.limits.get("misalignment", limit)
         target = None if limit is None else {"maximum": limit}
-        values = at.found.rollout["misalignment"].sel(order=order).values
-        yield Found(values, str(order), target=target)
+        values = at.learned.rollout["misalignment"].sel(order=order).values
+        yield Score(values, str(order), target=target)
 
 
-def _of(name: str, tell: Callable | None = None) -> Callable:
+def _of(name: str, score: Callable | None = None) -> Callable:
     """Variable of the rollout, of the main order if it has several; None without it.
 
-    Or what `tell(at, values)` makes of it.
+    Or `score(at, values)` of them.
     """
 
-    def values(at: AtLevel) -> np.ndarray | Sequence[Found] | None:
-        if name not in at.found.rollout:
+    def values(at: AtLevel) -> np.ndarray | Sequence[Score] | None:
+        if name not in at.learned.rollout:
             return None
-        array = at.found.rollout[name]
-        given = at.found.at_main(name) if "order" in array.dims else array.values
-        told = tell(at, given) if tell else given
-        return [told] if isinstance(told, Found) else told
+        array = at.learned.rollout[name]
+        entries = at.learned.at_main(name) if "order" in array.dims else array.values
+        scored = score(at, entries) if score else entries
+        return [scored] if isinstance(scored, Score) else scored
 
     return values
 
@@ -143,59 +143,59 @@ IDENTIFICATION = (
 )
 
 
-def _steps_done(at: AtLevel, done: np.ndarray) -> Found:
-    return Found(
+def _steps_done(at: AtLevel, done: np.ndarray) -> Score:
+    return Score(
         done,
         unit=f"of {at.steps}",
         summary=lambda done: (float(done.min()), np.nan, np.nan),
         target={"minimum": at.steps} if at.limits else None,
-        note=at.found.failed or "no step failed",
+        note=at.learned.failed or "no step failed",
     )
 
 
-def _position_error(at: AtLevel, error: np.ndarray) -> Found:
-    whole = (at.found.at_main("steps_done") == at.steps).all()
-    note = "" if whole else "of the steps before it failed"
-    return Found(error, str(at.steps), unit=at.position_unit, note=note)
+def _position_error(at: AtLevel, error: np.ndarray) -> Score:
+    complete = (at.learned.at_main("steps_done") == at.steps).all()
+    note = "" if complete else "of the steps before it failed"
+    return Score(error, str(at.steps), unit=at.position_unit, note=note)
 
 
-def _momenta(at: AtLevel) -> Iterator[Found]:
+def _momenta(at: AtLevel) -> Iterator[Score]:
     """Momenta that the truth conserves, because L does not depend on a coordinate."""
-    if not at.found.has_energy:
+    if not at.learned.has_energy:
         return
     system = system_from_config(at.case.config["system"])
     for name in cyclic_coordinates(system):
         a = system.coordinates.index(name)
-        size = np.abs(at.found.at_main("momentum_start")[..., a])
-        yield Found(at.found.at_main("momentum_range")[..., a] / size, name)
+        size = np.abs(at.learned.at_main("momentum_start")[..., a])
+        yield Score(at.learned.at_main("momentum_range")[..., a] / size, name)
 
 
-def _horizon_error(at: AtLevel, errors: np.ndarray) -> Found:
+def _horizon_error(at: AtLevel, errors: np.ndarray) -> Score:
     of = f"{at.duration} s, median of {errors.shape[-1]} starts"
-    return Found(errors, of, unit=at.position_unit)
+    return Score(errors, of, unit=at.position_unit)
 
 
-def _potential_error(at: AtLevel, error: np.ndarray) -> Found:
-    note = f"H^[[{at.found.main}]] at rest over its scale, shifted"
-    return Found(error, note=note)
+def _potential_error(at: AtLevel, error: np.ndarray) -> Score:
+    note = f"H^[[{at.learned.main}]] at rest over its scale, shifted"
+    return Score(error, note=note)
 
 
-def _saddle_margin(at: AtLevel, margins: np.ndarray) -> Found:
+def _saddle_margin(at: AtLevel, margins: np.ndarray) -> Score:
     listed = ", ".join(f"{value:.3g}" for value in margins[0])
-    return Found(
+    return Score(
         margins.min(axis=-1),
-        corrected=float(at.found.rollout["saddle_margin_true"].min()),
+        corrected=float(at.learned.rollout["saddle_margin_true"].min()),
         note=f"saddles: {listed}; a negative one is an open channel",
     )
 
 
-def _survived(at: AtLevel, done: np.ndarray) -> Found:
-    kept = int(at.found.rollout["survival_censored"].values.sum())
+def _survived(at: AtLevel, done: np.ndarray) -> Score:
+    censored = int(at.learned.rollout["survival_censored"].values.sum())
     note = (
-        f"{kept} of {done.size} starts, which differ by round-off, had not escaped "
+        f"{censored} of {done.size} starts, which differ by round-off, had not escaped "
         "when they were stopped: for these a lower bound"
     )
-    return Found(done, note=note)
+    return Score(done, note=note)
 
 
 # The long rollout, its energy and momenta, many short ones, the potential, survival.
@@ -228,7 +228,7 @@ MOTION = (
     ),
     Row(
         "starts that failed before {} s",
-        _of("horizon_error", lambda at, e: Found(np.isnan(e), at.duration)),
+        _of("horizon_error", lambda at, e: Score(np.isnan(e), at.duration)),
         limit="failures",
         kind="maximum",
         summary=count,
@@ -316,10 +316,10 @@ def _printed(kind: str) -> Callable:
     """Variable of the rollout or of the model, all replicates, at the lowest noise."""
 
     def values(case: Case, ours: Mapping) -> np.ndarray:
-        found = None
+        learned = None
         if case.rollout is not None:
-            found = learned_at("", case.model, case.rollout)
-        dataset, name = getattr(found, kind, case.model), ours[kind]
+            learned = learned_at("", case.model, case.rollout)
+        dataset, name = getattr(learned, kind, case.model), ours[kind]
         if name not in dataset:
             raise ValueError(
                 f"publish.rows: {case.panel.example} with estimator "

@@ -81,28 +81,28 @@ def learned_at(
 def learned(panel: Panel) -> dict[str, Learned]:
     """Estimators of an example at their lowest noise, in the order of the legends."""
     others = sorted(panel.rollouts.keys() - set(ESTIMATORS))
-    found = {
+    models = {
         name: learned_at(name, panel.model(name), panel.rollout(name))
         for name in (*ESTIMATORS, *others)
         if "misalignment" in panel.rollouts.get(name, ())
     }
-    if not found:
+    if not models:
         raise ValueError(
             f"example {panel.example!r}: no rollout of a learned Lagrangian; give it "
             "an estimator that learns from snapshots, and validate.shadow"
         )
-    return found
+    return models
 
 
-def chosen(panel: Panel, wanted: Sequence[str]) -> list[Learned]:
-    """Those of the estimators `wanted` that an example has, at least one."""
-    there = learned(panel)
-    if not there.keys() & set(wanted):
+def chosen(panel: Panel, estimators: Sequence[str]) -> list[Learned]:
+    """Those of the `estimators` that an example has, at least one."""
+    models = learned(panel)
+    if not models.keys() & set(estimators):
         raise ValueError(
-            f"example {panel.example!r} has the estimators {', '.join(there)}, but the "
-            f"figure shows {', '.join(wanted)}; add one of these"
+            f"example {panel.example!r} has the estimators {', '.join(models)}, but "
+            f"the figure shows {', '.join(estimators)}; add one of these"
         )
-    return [there[name] for name in wanted if name in there]
+    return [models[name] for name in estimators if name in models]
 
 
 def cyclic_coordinates(system: System) -> list[str]:

@@ -7,7 +7,7 @@ import xarray as xr
 
 from leastaction.core.families import system_from_config
 from leastaction.core.symmetries import Symmetry, symmetries_of, symmetries_of_terms
-from leastaction_papers.scorecard.case import Case, Found, Row, count
+from leastaction_papers.scorecard.case import Case, Row, Score, count
 from leastaction_papers.scorecard.panel import MAIN, Panel
 
 # Entries of a readable generator differ by more.
@@ -24,10 +24,10 @@ def true_symmetries(config: dict, points: np.ndarray) -> list[Symmetry]:
     states = np.random.default_rng(0).uniform(*box, size)
     system = system_from_config(config)
     law, n = system.evaluated(system.lagrangian), system.dof
-    found = symmetries_of_terms(
+    symmetries = symmetries_of_terms(
         [law], np.ones(1), np.zeros(1), states[:, :n], states[:, n:], system.state
     )
-    return [one for one in found if one.verdict == "found"]
+    return [one for one in symmetries if one.verdict == "found"]
 
 
 def fits(model: xr.Dataset) -> Iterator[list[Symmetry]]:
@@ -43,18 +43,18 @@ def _stacked(data):
     return data.stack(fit=["replicate", *cases]).transpose(..., "fit")
 
 
-def same(found: Sequence[Symmetry], true: Sequence[Symmetry]) -> bool:
+def same(estimate: Sequence[Symmetry], true: Sequence[Symmetry]) -> bool:
     """Whether all generators of two lists agree, up to their sign and order."""
-    return len(found) == len(true) and all(
+    return len(estimate) == len(true) and all(
         any(np.allclose(_entries(a), _entries(b), atol=SAME) for b in true)
-        for a in found
+        for a in estimate
     )
 
 
 def _entries(symmetry: Symmetry) -> np.ndarray:
-    whole = np.concatenate([symmetry.offset, symmetry.matrix.ravel()])
-    largest = whole[np.argmax(np.abs(whole))]
-    return whole / largest
+    entries = np.concatenate([symmetry.offset, symmetry.matrix.ravel()])
+    largest = entries[np.argmax(np.abs(entries))]
+    return entries / largest
 
 
 def decided(panel: Panel) -> list[tuple[list[Symmetry], bool]]:
@@ -65,8 +65,8 @@ def decided(panel: Panel) -> list[tuple[list[Symmetry], bool]]:
     points = rollout["state_point"].values.reshape(-1, 2 * model.sizes["dof"])
     true = true_symmetries(panel.config["system"], points)
     sure = [fit for fit in fits(model) if all(s.verdict != "undecided" for s in fit)]
-    found = [[s for s in fit if s.verdict == "found"] for fit in sure]
-    return [(one, same(one, true)) for one in found]
+    symmetries = [[s for s in fit if s.verdict == "found"] for fit in sure]
+    return [(one, same(one, true)) for one in symmetries]
 
 
 def fits_of(panel: Panel) -> int:
@@ -78,21 +78,21 @@ def _compared(case: Case) -> list[tuple[list[Symmetry], bool]]:
     return decided(case.panel) if case.estimator == MAIN else []
 
 
-def _right(case: Case) -> Iterator[Found]:
+def _right(case: Case) -> Iterator[Score]:
     compared = _compared(case)
     if compared:
-        whole = fits_of(case.panel)
-        note = f"{whole - len(compared)} of {whole} fits are undecided"
-        yield Found(np.array([right for _, right in compared]), note=note)
+        fits_made = fits_of(case.panel)
+        note = f"{fits_made - len(compared)} of {fits_made} fits are undecided"
+        yield Score(np.array([right for _, right in compared]), note=note)
 
 
-def _false(case: Case) -> Iterator[Found]:
+def _false(case: Case) -> Iterator[Score]:
     compared = _compared(case)
     if compared:
-        wrong = np.array([bool(found) and not right for found, right in compared])
+        wrong = np.array([bool(fitted) and not right for fitted, right in compared])
         limit = case.targets.get("symmetries_false")
         target = None if limit is None else {"maximum": limit * wrong.size}
-        yield Found(wrong, target=target)
+        yield Score(wrong, target=target)
 
 
 def gains_of(panel: Panel) -> tuple[np.ndarray, np.ndarray]:
@@ -107,23 +107,23 @@ def gains_of(panel: Panel) -> tuple[np.ndarray, np.ndarray]:
     for one in (free, panel.rollouts[MAIN]):
         starts = one["horizon_error"].fillna(np.inf)
         errors.append(np.median(_stacked(starts).values, axis=0))
-    found = [any(s.verdict == "found" for s in fit) for fit in fits(model)]
+    symmetric = [any(s.verdict == "found" for s in fit) for fit in fits(model)]
     with np.errstate(invalid="ignore", divide="ignore"):
         gains = errors[0] / errors[1]
-    kept = np.flatnonzero(np.array(found) & ~np.isnan(gains))
-    return gains[kept], kept
+    compared = np.flatnonzero(np.array(symmetric) & ~np.isnan(gains))
+    return gains[compared], compared
 
 
-def _gain(case: Case) -> Iterator[Found]:
+def _gain(case: Case) -> Iterator[Score]:
     gains, _ = gains_of(case.panel) if case.estimator == MAIN else ((), ())
     if len(gains):
-        yield Found(gains)
+        yield Score(gains)
 
 
-def _least_gain(case: Case) -> Iterator[Found]:
+def _least_gain(case: Case) -> Iterator[Score]:
     gains, _ = gains_of(case.panel) if case.estimator == MAIN else ((), ())
     if len(gains):
-        yield Found(gains, summary=lambda v: (float(v.min()), np.nan, np.nan))
+        yield Score(gains, summary=lambda v: (float(v.min()), np.nan, np.nan))
 
 
 TABLE = (

@@ -44,10 +44,10 @@ def identification(panels: Sequence[Panel]) -> Table:
     A row per estimator of every system, and one for its true Lagrangian where it is
     integrated as well. Printed values stand in columns of their own.
     """
-    found = [learned(panel) for panel in panels]
-    orders = sorted({k for each in found for one in each.values() for k in one.orders})
+    models = [learned(panel) for panel in panels]
+    orders = sorted({k for each in models for one in each.values() for k in one.orders})
     rows = []
-    for panel, each in zip(panels, found, strict=True):
+    for panel, each in zip(panels, models, strict=True):
         rows += [
             _identified(panel, one, orders) for one in each.values() if one.has_energy
         ]
@@ -84,9 +84,9 @@ def _identified(panel: Panel, one: Learned, orders: Sequence[int]) -> dict:
     return row
 
 
-def _integrated(panel: Panel, found: Iterable[Learned]) -> list[dict]:
+def _integrated(panel: Panel, models: Iterable[Learned]) -> list[dict]:
     """Row of the true Lagrangian, if the rollouts have integrated it."""
-    for one in found:
+    for one in models:
         if "misalignment_integrated" in one.rollout:
             values = one.first["misalignment_integrated"]
             # Of order 0 it is round-off.
@@ -97,10 +97,10 @@ def _integrated(panel: Panel, found: Iterable[Learned]) -> list[dict]:
     return []
 
 
-def _printed(panel: Panel, wanted: Mapping) -> str:
+def _printed(panel: Panel, ours: Mapping) -> str:
     """Printed number of `ours`, with the digits of the notebook if it has more."""
     for entry in panel.printed:
-        if {k: v for k, v in entry["ours"].items() if k != "factor"} != wanted:
+        if {k: v for k, v in entry["ours"].items() if k != "factor"} != ours:
             continue
         more = entry.get("corrected", entry["printed"])
         text = number_text(entry["printed"])
@@ -127,11 +127,11 @@ FORMULAS_NOTE = (
 def modified_lagrangians(panels: Sequence[Panel]) -> Table:
     """Modified and inverse modified Lagrangians: of a general L, and of each system.
 
-    A row per rule, kind and order. The first panel with ``publish.formulas`` tells what
-    is printed; for the systems that is evaluated on their Lagrangian. A ValueError
-    tells that a system has several coordinates.
+    A row per rule, kind and order. The first panel with ``publish.formulas`` has what
+    is printed; for the systems that is evaluated on their Lagrangian. Raises a
+    ValueError if a system has several coordinates.
     """
-    printed = next((found for p in panels if (found := printed_formulas(p.config))), {})
+    printed = next(filter(None, (printed_formulas(p.config) for p in panels)), {})
     rows = [_row("any L(q, v)", case, printed, {}) for case in CASES]
     for panel in panels:
         if panel.is_field or panel.truth.dof != 1:
@@ -140,8 +140,8 @@ def modified_lagrangians(panels: Sequence[Panel]) -> Table:
                 "with one coordinate; take it out of the table's examples"
             )
         names = readable.names_on_paper(panel.config["system"])
-        given = printed, names, panel.truth
-        rows += [_row(panel.title, case, *given) for case in CASES]
+        arguments = printed, names, panel.truth
+        rows += [_row(panel.title, case, *arguments) for case in CASES]
     return Table(pd.DataFrame(rows), FORMULAS_NOTE)
 
 
@@ -149,15 +149,15 @@ def _row(title: str, case: tuple, printed, names, system: System | None = None) 
     """Row of a system, or without one of a general L."""
     rule, kind, order = case
     item, expression = printed.get(case, ("", None))
-    found = general_coefficient(order, rule, kind == "inverse")
+    term = general_coefficient(order, rule, kind == "inverse")
     if system is None:
-        shown = sp.expand(found.subs(SHORT))
+        shown = sp.expand(term.subs(SHORT))
     else:
-        shown = found = _evaluated(found, system)
+        shown = term = _evaluated(term, system)
         expression = None if expression is None else _evaluated(expression, system)
     verdict, text = "not printed", ""
     if expression is not None:
-        text, difference = _formula(expression, names), sp.simplify(found - expression)
+        text, difference = _formula(expression, names), sp.simplify(term - expression)
         verdict = f"differs by {_formula(difference, {})}" if difference else "equal"
     return {
         "Lagrangian": title,

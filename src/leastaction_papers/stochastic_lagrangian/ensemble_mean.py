@@ -60,20 +60,20 @@ def differentiate(
     momentum, force = mean.reshape(-1, 2, len(coordinates), n).transpose(1, 2, 0, 3)
     time = observations["time"].values
     if settings["ends"]:
-        kept = slice(None)
+        samples = slice(None)
         rate = np.gradient(momentum, time_step(observations), axis=1, edge_order=2)
     else:
-        kept = slice(1, -1)
+        samples = slice(1, -1)
         rate = (momentum[:, 2:] - momentum[:, :-2]) / (time[2:] - time[:-2])[:, None]
     return CONTRACTS["ensemble_derivatives"].dataset(
         {
             "momentum_rate": rate,
-            "generalised_force": np.ascontiguousarray(force[:, kept]),
+            "generalised_force": np.ascontiguousarray(force[:, samples]),
         },
         coords={
             "replicate": observations["replicate"],
             "dof": list(coordinates),
-            "time": ("time", time[kept], observations["time"].attrs),
+            "time": ("time", time[samples], observations["time"].attrs),
             "term": terms.names,
         },
     )
@@ -135,21 +135,21 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     check(library, "regression")
     theta, target = library["theta"].values[0], library["target"].values[0]
     used = np.flatnonzero(library["used"].values)
-    given = library["given"].values
-    scale = given[given != 0][0]
+    fixed = library["given"].values
+    scale = fixed[fixed != 0][0]
     by_equation, present = np.zeros((2, len(theta), theta.shape[2]))
     for a, (columns, right) in enumerate(zip(theta, target, strict=True)):
-        seen = [i for i in used if columns[:, i].any()]
-        present[a, seen] = 1
-        by_equation[a, seen] = scale * stlsq(
-            columns[:, seen], right, settings["threshold"], settings.get("rcond")
+        nonzero = [i for i in used if columns[:, i].any()]
+        present[a, nonzero] = 1
+        by_equation[a, nonzero] = scale * stlsq(
+            columns[:, nonzero], right, settings["threshold"], settings.get("rcond")
         )
     if settings["shared"] == "first":
         keeper = (by_equation != 0).argmax(axis=0)
         coefficients = np.take_along_axis(by_equation, keeper[None], axis=0)[0]
     else:
         coefficients = by_equation.sum(axis=0) / np.maximum(present.sum(axis=0), 1)
-    coefficients[given != 0] = given[given != 0]
+    coefficients[fixed != 0] = fixed[fixed != 0]
     return LagrangianEstimate(
         terms=[str(term) for term in library["term"].values],
         coefficients=coefficients,
@@ -210,8 +210,8 @@ def mean_square_lagrangian(
     if missing:
         raise ValueError(f"library.volatility lacks {', '.join(missing)}")
     beta = regress(of_lagrangian)
-    found = np.sqrt(np.maximum(beta[[terms.index(name) for name in squares]], 0))
-    return _without_errors(0.5 * found, terms, np.tile(beta, (len(squares), 1)))
+    root = np.sqrt(np.maximum(beta[[terms.index(name) for name in squares]], 0))
+    return _without_errors(0.5 * root, terms, np.tile(beta, (len(squares), 1)))
 
 
 def _without_errors(volatility, terms, coefficients, **diagnostics):
@@ -262,9 +262,9 @@ def _mean_squares(
     columns = mean[:, varying] / len(q)
 
     def regress(target: np.ndarray) -> np.ndarray:
-        found = np.zeros(len(terms))
-        found[varying] = stlsq(columns, target, settings["threshold"])
-        return found
+        coefficients = np.zeros(len(terms))
+        coefficients[varying] = stlsq(columns, target, settings["threshold"])
+        return coefficients
 
     names = [to_text(term) for term in terms]
     return square, of_lagrangian, position_square, regress, names

@@ -59,14 +59,14 @@ def validate(run: Rollout) -> xr.Dataset:
     turn = _alignment(system, estimate, wiener, one[0])
     both = _side_by_side(truth, _model_integrator(estimate), turn)
     fill_paths(both, np.tile(starts, 2), noise, dt, along, followed, every)
-    found = _statistics(followed, estimate, 1.0)
+    of_model = _statistics(followed, estimate, 1.0)
     return comparison(
         _statistics(along, system, scale),
-        found,
+        of_model,
         time,
         training,
         growth=_growth(system, along, time, scale),
-        diverged=found["diverged"],
+        diverged=of_model["diverged"],
         replicate=run.model["replicate"],
         axis={"state": [s.name for s in system.state]},
         judged=slice(0, system.dof),
@@ -136,14 +136,14 @@ def _along(system: System, functions, states: np.ndarray) -> np.ndarray:
 
 def _statistics(path: np.ndarray, system: System, scale: float) -> dict:
     """Ensemble statistics over the trajectories that stay finite."""
-    kept = path[np.isfinite(path).all(axis=(1, 2))]
-    diverged = len(path) - len(kept)
+    finite = path[np.isfinite(path).all(axis=(1, 2))]
+    diverged = len(path) - len(finite)
     if diverged == len(path):
-        kept = np.full_like(path[:1], np.nan)
-    functions, states = [system.hamiltonian], kept.reshape(-1, kept.shape[-1])
+        finite = np.full_like(path[:1], np.nan)
+    functions, states = [system.hamiltonian], finite.reshape(-1, finite.shape[-1])
     with np.errstate(over="ignore", invalid="ignore"):
-        mean, std = kept.mean(axis=0), kept.std(axis=0)
-        energy = _along(system, functions, states).reshape(kept.shape[:2])
+        mean, std = finite.mean(axis=0), finite.std(axis=0)
+        energy = _along(system, functions, states).reshape(finite.shape[:2])
         of_mean = _along(system, functions, mean)[:, 0]
     return {
         "mean": mean,

@@ -12,8 +12,8 @@ def _over_std(case: Case) -> np.ndarray | None:
     """Of methods that maximise a likelihood, where some replicate is right."""
     if case.truth is None or "parameter_covariance" not in case.model:
         return None
-    found = scores.errors_over_std(case.model, case.truth)
-    return np.abs(found) if found.size else None
+    errors = scores.errors_over_std(case.model, case.truth)
+    return np.abs(errors) if errors.size else None
 
 
 ERROR_OVER_STD = Row(

@@ -63,16 +63,16 @@ class Sheet:
         # How coordinates and velocities are written.
         self.state = {s: self.names.get(s, s.name) for s in self.system.state}
         # Kinetic energy first, as in every textbook.
-        given = self.library.fixed != 0
-        self.order = [*np.flatnonzero(given), *np.flatnonzero(~given)]
+        fixed = self.library.fixed != 0
+        self.order = [*np.flatnonzero(fixed), *np.flatnonzero(~fixed)]
 
     def printed(self, texts: Mapping[str, str]) -> dict:
         """Row of what the paper prints; `texts` are keys of its texts, by column."""
-        given = self.publish.get("texts") or {}
+        values = self.publish.get("texts") or {}
         rows = self.publish.get("rows") or []
         error = [r["printed"] for r in rows if r["ours"].get("parameter_error") is True]
         return {
-            **{column: given.get(key, "") for column, key in texts.items()},
+            **{column: values.get(key, "") for column, key in texts.items()},
             PARAMETER_ERROR: float(error[0]) if error else np.nan,
         }
 
@@ -84,7 +84,7 @@ class Sheet:
         none = [np.full(len(x), np.nan) for x in (c, sigma, d)]
         return Law(c, none[0], sigma, none[1], d, none[2], laws)
 
-    def found(self, model: xr.Dataset) -> Law:
+    def medians(self, model: xr.Dataset) -> Law:
         """Medians over the replicates of `model`."""
         c, c_std, sigma, sigma_std = (
             np.median(model[f"{name}_{kind}"].values, axis=0)
@@ -98,7 +98,7 @@ class Sheet:
         if not scores.reads_as_constant(model).any():
             sigma = np.full_like(sigma, np.nan)
         laws = [
-            self.found_law(model, a) if np.isnan(s) else "" for a, s in enumerate(sigma)
+            self.noise_law(model, a) if np.isnan(s) else "" for a, s in enumerate(sigma)
         ]
         return Law(c, c_std, sigma, sigma_std, d, d_std, laws)
 
@@ -112,7 +112,7 @@ class Sheet:
             return f"({self.sum(law.terms, law.root, none)})"
         return f"sqrt({self.sum(law.terms, law.square, none)})"
 
-    def found_law(self, model: xr.Dataset, dof: int) -> str:
+    def noise_law(self, model: xr.Dataset, dof: int) -> str:
         """As :meth:`true_law`, of what was identified: medians over the replicates."""
         state = [symbol.name for symbol in self.state]
         terms = [parse(str(term), state) for term in model["volatility_term"].values]
@@ -183,7 +183,7 @@ class Sheet:
         ]
         values = np.append(law.c[self.order], law.d)
         errors = np.append(law.c_std[self.order], law.d_std)
-        kept = np.append(
+        fixed = np.append(
             self.library.fixed[self.order] != 0, np.zeros(len(law.d), bool)
         )
         of_field = is_field(self.panel.config["system"])
@@ -205,10 +205,10 @@ class Sheet:
             ]
             left = values, errors
             if of_field:
-                moved = np.where(kept, 0.0, -values), np.where(kept, 0.0, errors)
+                moved = np.where(fixed, 0.0, -values), np.where(fixed, 0.0, errors)
                 right = total(of_a, *moved)
                 noise = noise if right == "0" else f"{right} + {noise}"
-                left = np.where(kept, values, 0.0), np.where(kept, errors, 0.0)
+                left = np.where(fixed, values, 0.0), np.where(fixed, errors, 0.0)
             lines.append(f"{total(of_a, *left)} = {noise}")
         return "; ".join(lines)
 
@@ -294,7 +294,7 @@ def _table(
             model = panel.models[estimator]
             chosen = _typical(model, sheet.library)
             these = model.isel(replicate=np.flatnonzero(chosen))
-            law = sheet.found(these)
+            law = sheet.medians(these)
             rows.append(
                 {
                     "source": estimator,
@@ -327,15 +327,15 @@ def lagrangian(panels: Sequence) -> Table:
     def write(sheet: Sheet, law: Law) -> tuple[str, str]:
         return "L = " + sheet.linear(sp.sympify, law), sheet.potential(law)
 
-    found = _table(panels, texts, write, VOLATILITY_ERROR)
+    table = _table(panels, texts, write, VOLATILITY_ERROR)
     symbolic = {}
     for sheet in map(Sheet, panels):
         printed = sheet.publish.get("texts") or {}
         symbolic[sheet.title, "printed"] = printed.get("symbolic", "")
         symbolic[sheet.title, "corrected"] = sheet.symbolic()
-    keys = zip(found.rows["system"], found.rows["source"], strict=True)
-    found.rows.insert(2, "in symbols", [symbolic.get(key, "") for key in keys])
-    return found
+    keys = zip(table.rows["system"], table.rows["source"], strict=True)
+    table.rows.insert(2, "in symbols", [symbolic.get(key, "") for key in keys])
+    return table
 
 
 def equation_of_motion(panels: Sequence) -> Table:

@@ -131,10 +131,10 @@ def identify(equations: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     gram = equations["gram"].values[0]
     energy, left = sparse_null_vector(gram, settings["tolerance"])
     coefficients = lagrangian_of_energy(energy, equations["degree"].values)
-    given = equations["given"].values
-    reference = int(np.flatnonzero(given)[0])
+    fixed = equations["given"].values
+    reference = int(np.flatnonzero(fixed)[0])
     if coefficients[reference] != 0:
-        coefficients *= given[reference] / coefficients[reference]
+        coefficients *= fixed[reference] / coefficients[reference]
     dof = equations.sizes["dof"]
     return LagrangianEstimate(
         terms=[str(term) for term in equations["term"].values],

@@ -30,11 +30,11 @@ def validate(run: Rollout) -> xr.Dataset:
     the training data.
     """
     truth = _Truth(run)
-    # Cases that are wanted and that the model has; if there is none, all it has.
-    both, wanted = {}, run.settings.get("cases", {})
+    # Requested cases that the model has; if there is none, all it has.
+    both, requested = {}, run.settings.get("cases", {})
     for key, name in (("modes", "noise_mode"), ("levels", "noise_level")):
-        there = run.model[name].values if name in run.model.dims else ()
-        both[key] = [v for v in there if v in wanted.get(key, ())]
+        present = run.model[name].values if name in run.model.dims else ()
+        both[key] = [v for v in present if v in requested.get(key, ())]
     same = "q_true", "qdot_true", "qddot_true"
     return run.over_cases(truth.beside, both, same)
 
@@ -120,10 +120,10 @@ class _Truth:
                 return None
             law = implicit.coordinates, implicit.accelerations, implicit.parameters
             return Motion(*law, self.drawn_names)
-        found = IdentifiedModel(model.isel(replicate=0)).system
-        if is_singular(found.mass_matrix):
+        identified = IdentifiedModel(model.isel(replicate=0)).system
+        if is_singular(identified.mass_matrix):
             return None
-        return motion_of(found, self.inputs, self.drawn_names)
+        return motion_of(identified, self.inputs, self.drawn_names)
 
 
 def _energy(system: System):

@@ -50,13 +50,13 @@ class ImplicitLibrary(Assemble):
 
     def problems(self, recipe: Recipe, example: Mapping) -> Iterator[str]:
         """A coordinate without candidates."""
-        given = list(example.get("library", {}).get("implicit", {}))
+        entries = list(example.get("library", {}).get("implicit", {}))
         coordinates = example["system"].get("coordinates", {})
-        missing = [name for name in coordinates if name not in given]
+        missing = [name for name in coordinates if name not in entries]
         if "library" in example and missing:
             yield (
                 "assemble method 'implicit_library' needs library.implicit for every "
-                f"coordinate, but it lists {given or 'none'}; add candidates for "
+                f"coordinate, but it lists {entries or 'none'}; add candidates for "
                 f"{', '.join(missing)}"
             )
         listed = str(example.get("library", {}).get("implicit"))

@@ -16,9 +16,9 @@ from leastaction_papers.scorecard.case import (
     COVERAGE,
     NONE,
     Case,
-    Found,
     Key,
     Row,
+    Score,
     count,
     own_rows,
     rows_of,
@@ -65,11 +65,11 @@ def rows(case: Case) -> Iterator[dict]:
     if case.estimator == MAIN:
         for entry in case.panel.printed_limits(BASELINE):
             yield _beside_printed(case, entry, HONEST_MODE, replica=False)
-    wanted = _wanted(case)
-    for (mode, level), limits in wanted.items():
+    case_limits = _limits_by_case(case)
+    for (mode, level), limits in case_limits.items():
         yield from _at(case, limits, level, mode)
     if case.rollout is not None:
-        yield from _rollouts(case, case.rollout, wanted)
+        yield from _rollouts(case, case.rollout, case_limits)
 
 
 # Largest noise
@@ -105,7 +105,7 @@ def _beside_printed(case: Case, entry: Mapping, mode: str, replica: bool) -> dic
     """A printed limit beside that of the same estimator, or of our own."""
     exact, target = case.recovery["exact"], entry.get("target")
     limit, note = limit_of(exact, mode)
-    own = "" if replica else f"ours is that of {case.estimator}"
+    of_estimator = "" if replica else f"ours is that of {case.estimator}"
     if target and "factor" in target:
         target = {"between": verdict.factor_band(target, entry["printed"])}
     return case.printed(
@@ -114,7 +114,7 @@ def _beside_printed(case: Case, entry: Mapping, mode: str, replica: bool) -> dic
         exact.sizes["replicate"],
         quantity=f"{entry['quantity']}, {mode} noise",
         target=target,
-        note="; ".join(filter(None, (entry.get("note"), own, note))),
+        note="; ".join(filter(None, (entry.get("note"), of_estimator, note))),
         replica=replica,
     )
 
@@ -135,13 +135,13 @@ def equal_data_rows(case: Case, entry: Mapping, mode: str) -> Iterator[dict]:
     mine, my_note = limit_of(case.recovery["exact"], mode)
     theirs, their_note = limit_of(other["exact"], mode)
     value, (low, high) = ratio(mine, theirs)
-    kept = keeps_band(entry["target"], entry["printed"], low, high)
+    in_band = keeps_band(entry["target"], entry["printed"], low, high)
     notes = (
         entry.get("note"),
         f"on equal data between {low:.2g} and {high:.2g}",
         f"{case.estimator}: {my_note}",
         f"{ours['over']}: {their_note}",
-        "the levels are too coarse to tell" if kept is None else "",
+        "the levels are too coarse to tell" if in_band is None else "",
     )
     row = case.printed(
         entry,
@@ -152,7 +152,7 @@ def equal_data_rows(case: Case, entry: Mapping, mode: str) -> Iterator[dict]:
         judged=False,
         note="; ".join(filter(None, notes)),
     )
-    if kept:
+    if in_band:
         yield row | {"verdict": verdict.MEETS}
     else:
         cause = entry.get("reason", verdict.UNKNOWN)
@@ -190,7 +190,7 @@ class PrintedLagrangian(NamedTuple):
 
 def printed_lagrangians(config: Mapping, truth: Truth) -> list[PrintedLagrangian]:
     """Read ``publish.lagrangians`` of an example."""
-    library, found = truth.library, []
+    library, lagrangians = truth.library, []
     true = [library.terms[i] for i in np.flatnonzero(truth.coefficients)]
     for entry in (config.get("publish") or {}).get("lagrangians") or []:
         terms = [
@@ -200,8 +200,8 @@ def printed_lagrangians(config: Mapping, truth: Truth) -> list[PrintedLagrangian
         extra = [f not in true or f in functions[:i] for i, f in enumerate(functions)]
         missing = [function for function in true if function not in functions]
         level = float(entry["noise_level"])
-        found.append(PrintedLagrangian(entry, level, terms, extra, missing))
-    return found
+        lagrangians.append(PrintedLagrangian(entry, level, terms, extra, missing))
+    return lagrangians
 
 
 def _printed_coefficients(case: Case, one: PrintedLagrangian) -> Iterator[dict]:
@@ -212,14 +212,14 @@ def _printed_coefficients(case: Case, one: PrintedLagrangian) -> Iterator[dict]:
     if model is None or (not driven and not law[library.reference]):
         return
     where = case_text(one.level, shown_mode(case.estimator, case.model))
-    found = canonical(law_of(model, case.truth), library)
+    estimate = canonical(law_of(model, case.truth), library)
     if not driven:
         law, rounding = _scaled(law, rounding, library)
-        found = in_reference_scale(found, library)
+        estimate = in_reference_scale(estimate, library)
     true = canonical(true_law(case.truth, driven), library)
     released = _released_law(case, one, driven)
     limit, known = one.entry.get("error"), one.entry.get("errata") or {}
-    same = ((found != 0) == (law != 0)).all(axis=1)
+    same = ((estimate != 0) == (law != 0)).all(axis=1)
     for i in map(int, np.flatnonzero(law)):
         if i == library.reference and not driven:
             continue
@@ -227,15 +227,15 @@ def _printed_coefficients(case: Case, one: PrintedLagrangian) -> Iterator[dict]:
             one.entry["item"],
             f"coefficient of {library.names[i]}, {where}",
             "SI units",
-            verdict.summary_of(found[:, i]),
-            len(found),
+            verdict.summary_of(estimate[:, i]),
+            len(estimate),
             target={"relative_error": limit} if limit else None,
             printed=law[i],
             rounding=rounding[i],
             corrected=true[i],
             authors=released[i],
             note="" if true[i] else "not in the true Lagrangian",
-            draws=found[same, i],
+            draws=estimate[same, i],
             which="printed",
             errata=known.get(library.names[i], ()),
             reason=one.entry.get("reason") or "",
@@ -277,33 +277,33 @@ def _released_law(case: Case, one: PrintedLagrangian, driven: bool) -> np.ndarra
 
 def _scaled(law, rounding, library: Library) -> tuple[np.ndarray, np.ndarray]:
     """Printed coefficients in the scale of the reference, with the digits they have."""
-    own, exact = law[library.reference], library.reference_coefficient
-    if own == exact:
+    scale, exact = law[library.reference], library.reference_coefficient
+    if scale == exact:
         return law, rounding
-    scaled = law * exact / own
+    scaled = law * exact / scale
     digits = f".{DIGITS_OF_PRINTED_RATIO}g"
-    spread = rounding * abs(exact / own)
-    spread += np.abs(scaled) * rounding[library.reference] / abs(own)
+    spread = rounding * abs(exact / scale)
+    spread += np.abs(scaled) * rounding[library.reference] / abs(scale)
     return np.array([float(format(value, digits)) for value in scaled]), spread
 
 
 # Rows at a level of noise
 
 
-def _wanted(case: Case) -> dict[tuple[str, float], dict]:
+def _limits_by_case(case: Case) -> dict[tuple[str, float], dict]:
     """Our limits by (mode, level); several entries may speak of the same case.
 
-    Of an example that publishes nothing every level is told, without a limit.
+    Of an example that publishes nothing every level has a row, without a limit.
     """
     if not case.publishes:
         levels = map(float, case.recovery["noise_level"].values)
         return {(HONEST_MODE, level): {} for level in levels}
-    found: dict[tuple[str, float], dict] = {}
+    limits: dict[tuple[str, float], dict] = {}
     for entry in case.targets.get("by_noise") or []:
         for level in entry["noise_levels"]:
             key = entry.get("noise_mode", HONEST_MODE), float(level)
-            found.setdefault(key, {}).update(entry)
-    return dict(sorted(found.items()))
+            limits.setdefault(key, {}).update(entry)
+    return dict(sorted(limits.items()))
 
 
 def _at(case: Case, limits: Mapping, level: float, mode: str) -> Iterator[dict]:
@@ -330,24 +330,24 @@ def _at(case: Case, limits: Mapping, level: float, mode: str) -> Iterator[dict]:
 
 
 def _values(name: str) -> Callable:
-    return lambda found: found[name].values
+    return lambda dataset: dataset[name].values
 
 
-def _covered(found: xr.DataArray) -> Iterator[Found]:
+def _covered(intervals: xr.DataArray) -> Iterator[Score]:
     """Whether each of the 95 % intervals covers, of the laws that state some.
 
     Those of one replicate are correlated, so that the band is that of as many intervals
     as there are replicates.
     """
-    covered = found.transpose("replicate", "candidate").values
+    covered = intervals.transpose("replicate", "candidate").values
     stated = covered[np.isfinite(covered).all(axis=1)]
     if len(stated):
         note = (
             f"{int(stated.sum())} of {stated.size}, of {len(stated)} of {len(covered)} "
-            "replicates whose terms the data tell; those of one replicate are "
+            "replicates whose terms the data identify; those of one replicate are "
             "correlated"
         )
-        yield Found(stated, note=note, target=binomial_band(len(stated)))
+        yield Score(stated, note=note, target=binomial_band(len(stated)))
 
 
 STRUCTURE = (
@@ -393,14 +393,14 @@ ROLLOUT = (
 )
 
 
-def _rollouts(case: Case, rollout: xr.Dataset, wanted: Mapping) -> Iterator[dict]:
+def _rollouts(case: Case, rollout: xr.Dataset, case_limits: Mapping) -> Iterator[dict]:
     """Scores of the rollout, of the noise that stands for the estimator."""
     mode = shown_mode(case.estimator, rollout)
     for level in map(float, rollout["noise_level"].values):
-        found = at_level(rollout, mode, level)
-        limits = wanted.get((mode, level), {}) if case.estimator == MAIN else {}
+        at_noise = at_level(rollout, mode, level)
+        limits = case_limits.get((mode, level), {}) if case.estimator == MAIN else {}
         where = f", {case_text(level, mode)}"
-        yield from rows_of(case, ROLLOUT, found, limits, where)
+        yield from rows_of(case, ROLLOUT, at_noise, limits, where)
 
 
 PRINTED = (

@@ -51,9 +51,9 @@ def triangular_factor(theta: np.ndarray) -> np.ndarray:
     """R of Θ = Q R, from those of blocks of rows that fit the cache."""
     rows, columns = theta.shape
     size = BLOCK_ROWS_PER_COLUMN * columns
-    whole = rows // size * size
-    blocks = np.linalg.qr(theta[:whole].reshape(-1, size, columns), mode="r")
-    stacked = np.concatenate([blocks.reshape(-1, columns), theta[whole:]])
+    blocked = rows // size * size
+    blocks = np.linalg.qr(theta[:blocked].reshape(-1, size, columns), mode="r")
+    stacked = np.concatenate([blocks.reshape(-1, columns), theta[blocked:]])
     return np.linalg.qr(stacked, mode="r")
 
 
@@ -147,19 +147,19 @@ def sparse_relation(
     length = np.where(length > 0, length, 1.0)
     scaled = factor / length
     active = np.delete(np.arange(factor.shape[1]), [left, *left_only])
-    found = np.zeros(0)
+    solution = np.zeros(0)
     for _ in range(MOST_THRESHOLDINGS):
         problem = (left, active.tobytes())
         if problem not in solved:
             sides = scaled[:, active], -scaled[:, left]
             solved[problem] = np.linalg.lstsq(*sides, rcond=None)[0]
-        found = solved[problem]
-        large = np.abs(found) >= threshold
+        solution = solved[problem]
+        large = np.abs(solution) >= threshold
         if large.all():
             break
-        active, found = active[large], found[large]
+        active, solution = active[large], solution[large]
     coefficients = np.zeros(factor.shape[1])
-    coefficients[active] = found / length[active]
+    coefficients[active] = solution / length[active]
     coefficients[left] = 1.0 / length[left]
     return coefficients / coefficients[left]
 
@@ -206,19 +206,19 @@ def best_equation(
     """
     grid = settings["thresholds"]
     thresholds = np.geomspace(grid["smallest"], grid["largest"], grid["count"])
-    best, lowest, seen, solved = None, np.inf, set(), {}
+    best, lowest, tried, solved = None, np.inf, set(), {}
     how = solved, settings["unit_columns"], left_only
     for left, threshold in product(left_hand_sides, thresholds):
-        found = sparse_relation(factor, left, threshold, *how)
-        key = (left, *np.flatnonzero(found))
-        if key in seen:
+        relation = sparse_relation(factor, left, threshold, *how)
+        key = (left, *np.flatnonzero(relation))
+        if key in tried:
             continue
-        seen.add(key)
-        error = held_out_error(values, slope, qddot, found, settings["bounded"])
+        tried.add(key)
+        error = held_out_error(values, slope, qddot, relation, settings["bounded"])
         score = np.log(error + NEGLIGIBLE_ERROR)
-        score += settings["term_cost"] * np.count_nonzero(found)
+        score += settings["term_cost"] * np.count_nonzero(relation)
         if score < lowest:
-            best = ImplicitEquation(found, left, float(threshold), error)
+            best = ImplicitEquation(relation, left, float(threshold), error)
             lowest = score
     return best
 
@@ -253,7 +253,7 @@ def identify(
     chosen = []
     for a, members in enumerate(terms.members):
         m = list(members)
-        found = best_equation(
+        equation = best_equation(
             factor[:, m],
             _places(settings.get("left_hand_sides"), terms, m)
             or [m.index(k) for k in terms.left_hand_sides(a)],
@@ -263,16 +263,16 @@ def identify(
             settings,
             _places(settings.get("left_only"), terms, m),
         )
-        coefficients[a, m] = found.coefficients
-        chosen.append(found._replace(left=m[found.left]))
+        coefficients[a, m] = equation.coefficients
+        chosen.append(equation._replace(left=m[equation.left]))
     names = np.array(terms.names, dtype=object)
     return CONTRACTS["implicit_model"].dataset(
         {
             "coefficient_estimate": coefficients,
             "support": (coefficients != 0).astype("int8"),
-            "left_hand_side": names[[found.left for found in chosen]],
-            "threshold": [found.threshold for found in chosen],
-            "held_out_error": [found.error for found in chosen],
+            "left_hand_side": names[[equation.left for equation in chosen]],
+            "threshold": [equation.threshold for equation in chosen],
+            "held_out_error": [equation.error for equation in chosen],
             "member": equations["member"],
         },
         {
@@ -283,9 +283,9 @@ def identify(
     )
 
 
-def _places(wanted, terms: ImplicitLibrary, members: Sequence[int]) -> list[int]:
+def _places(texts, terms: ImplicitLibrary, members: Sequence[int]) -> list[int]:
     """Positions among the members of an equation of terms as a person writes them."""
-    places = map(terms.position, wanted or ())
+    places = map(terms.position, texts or ())
     return [members.index(k) for k in places if k in members]
 
 

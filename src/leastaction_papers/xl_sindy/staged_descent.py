@@ -363,7 +363,7 @@ def residual_descent(
     relaxed" where there is noise; by how much is not printed.
     """
     ends = Tolerance(tolerance, batches.least())
-    taken = []
+    counts = []
 
     def descend(stage, active, c):
         rescaled = stage.get("scaled", False)
@@ -374,11 +374,11 @@ def residual_descent(
             steepest = float(np.linalg.eigvalsh(of_stage.gram)[:, -1].max())
             stage["rate"] = min(stage["rate"], 1 / (2 * steepest or 1.0))
         values, cost, steps = descend_residual(of_stage, c, stage, settings)
-        taken.append(steps)
+        counts.append(steps)
         return values, cost
 
-    found, left, costs = staged(descend, start, settings["stages"], ends)
-    return found, {"terms": left, "steps": taken, "cost": costs}
+    coefficients, left, costs = staged(descend, start, settings["stages"], ends)
+    return coefficients, {"terms": left, "steps": counts, "cost": costs}
 
 
 def identify_by_residual(
@@ -437,8 +437,8 @@ def identify_by_residual(
         _tolerance(settings, random),
     )
     gram, moment, square = batches.mean
-    found = coefficients[used]
-    cost = square + found @ (gram @ found - 2.0 * moment)
+    estimate = coefficients[used]
+    cost = square + estimate @ (gram @ estimate - 2.0 * moment)
     meanings = {
         "terms": "terms left after the stage",
         "steps": "steps of the stage",
@@ -470,7 +470,7 @@ def _batches(
 ) -> tuple[Batches, Batches | None]:
     """Batches of the columns as they are, and of scaled ones if a stage wants them."""
     compiled = library_equations(Library.from_config(library, coordinates))
-    wanted = used if prior is None else [*used, prior]
+    columns_used = used if prior is None else [*used, prior]
     motion = [
         channel.reshape(-1, len(coordinates))
         for channel in states(observations, equations)
@@ -482,10 +482,10 @@ def _batches(
     size = settings["batch"]
     scales = None
     if any(stage.get("scaled", False) for stage in settings["stages"]):
-        scales = _scales(compiled, motion, wanted)
+        scales = _scales(compiled, motion, columns_used)
     parts, scaled_parts = [], []
     for q, qdot, qddot, *force in _pieces(motion, size):
-        tables = compiled.mass_and_force(q, qdot, wanted)
+        tables = compiled.mass_and_force(q, qdot, columns_used)
         columns = _columns(*tables, qddot)
         target = force[0] if force else -columns[..., -1]
         columns = columns[..., : len(used)]
@@ -511,13 +511,13 @@ def _pieces(motion: Sequence[np.ndarray], size: int):
         yield [channel[first : min(first + step, full)] for channel in motion]
 
 
-def _scales(compiled, motion, wanted) -> list[np.ndarray]:
+def _scales(compiled, motion, columns) -> list[np.ndarray]:
     """Range over the samples of every entry of m_k and f_k; 1 of constants."""
     low = high = None
     q, qdot = motion[:2]
     for first in range(0, len(q), CHUNK):
         chunk = slice(first, first + CHUNK)
-        tables = compiled.mass_and_force(q[chunk], qdot[chunk], wanted)
+        tables = compiled.mass_and_force(q[chunk], qdot[chunk], columns)
         least, most = ([f(t, axis=0) for t in tables] for f in (np.min, np.max))
         low = least if low is None else list(map(np.minimum, low, least))
         high = most if high is None else list(map(np.maximum, high, most))
@@ -638,7 +638,7 @@ def identify_by_accelerations(
 
     The problem is not convex: the end depends on the start. The result is the end with
     the smallest loss; all ends are reported, so that the share of starts that succeed
-    can be told.
+    can be read off.
 
     Paper: one start. The published code divides the tables ∂²φ/∂q̇∂q̇, ∂²φ/∂q∂q̇ and
     ∂φ/∂q by their ranges in the first stage; here m_k and f_k.

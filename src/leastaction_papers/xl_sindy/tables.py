@@ -66,8 +66,8 @@ def structures_by_noise(panels: Sequence[Panel]) -> Table:
     """How many data sets give the right structure, by estimator and level of noise."""
     rows = []
     for title, panel in zip(_titles(panels), panels, strict=True):
-        for estimator, found in panel.recoveries.items():
-            exact = found["exact"].sel(noise_mode=shown_mode(estimator, found))
+        for estimator, recovery in panel.recoveries.items():
+            exact = recovery["exact"].sel(noise_mode=shown_mode(estimator, recovery))
             hits, count = exact.sum("replicate"), exact.sizes["replicate"]
             shares = {
                 float(hit["noise_level"]): f"{int(hit)} of {count}" for hit in hits
@@ -98,7 +98,7 @@ def _table(panels: Sequence[Panel], levels: Collection[float] = ()) -> Table:
         if any(shown):
             add(sigma, "printed", shown)
         for estimator in (BASELINE, MAIN):
-            cells = [_found(panel, estimator, level) for panel in panels]
+            cells = [_identified(panel, estimator, level) for panel in panels]
             if any(cell != NOT_DONE for cell in cells) or any(shown):
                 add(sigma, _source(panels, estimator), cells)
     return Table(pd.DataFrame(rows, columns=[LEVEL, SOURCE, *titles]), NOTE)
@@ -145,22 +145,22 @@ def _printed(panel: Panel, one: PrintedLagrangian | None) -> list[str]:
     return _lines(entries) + [f"{MISSING} {text(f)}" for f in one.missing]
 
 
-def _found(panel: Panel, estimator: str, level: float) -> list[str]:
+def _identified(panel: Panel, estimator: str, level: float) -> list[str]:
     """What an estimator found in the first replicate, and how often it is right."""
     model = panel.models.get(estimator)
     case = None if model is None else shown_case(estimator, model, level)
     if case is None:
         return NOT_DONE
     law, driven = panel.law, is_driven(panel.config)
-    found = canonical(law_of(case, law)[0], law.library)
-    wanted = canonical(true_law(law, driven), law.library)
-    result = compare(found, wanted, law.library, fit_scale=not driven)
+    estimate = canonical(law_of(case, law)[0], law.library)
+    true = canonical(true_law(law, driven), law.library)
+    result = compare(estimate, true, law.library, fit_scale=not driven)
     std = law_of(case, law, "std")[0]
     names = [*map(_text(panel), (*law.library.terms, *law.library.dissipation))]
-    extra, missing = (found != 0) & (wanted == 0), (found == 0) & (wanted != 0)
-    order = _kinetic_first(panel, np.flatnonzero((found != 0) & ~extra))
+    extra, missing = (estimate != 0) & (true == 0), (estimate == 0) & (true != 0)
+    order = _kinetic_first(panel, np.flatnonzero((estimate != 0) & ~extra))
     lines = _lines(
-        (found[i], std[i], names[i], EXTRA if extra[i] else "")
+        (estimate[i], std[i], names[i], EXTRA if extra[i] else "")
         for i in (*order, *np.flatnonzero(extra))
     )
     lines += [f"{MISSING} {names[i]}" for i in np.flatnonzero(missing)]

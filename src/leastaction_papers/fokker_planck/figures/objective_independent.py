@@ -80,7 +80,7 @@ def objective_independent(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
 def finding(panels: Sequence[Panel]) -> str:
     """Where the minimum of Figure 3 lies, by number of samples."""
-    found = []
+    minima = []
     for panel in panels:
         objective = _Objective(panel)
         errors = [
@@ -89,11 +89,11 @@ def finding(panels: Sequence[Panel]) -> str:
         ]
         k, c = (text.replace("-", "−") for text in errors)
         least = np.sqrt(panel.model(BASELINE)["objective"].values[0])
-        found.append(
+        minima.append(
             f"with {_count(panel)} samples at k = {k} and c = {c}, where √E is "
             f"{least:.2g}"
         )
-    return f"There is one minimum: {'; '.join(found)}."
+    return f"There is one minimum: {'; '.join(minima)}."
 
 
 def objective_dependent(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -159,10 +159,10 @@ class _Objective:
 
     def minimum(self, *free: str) -> np.ndarray:
         """Values of the `free` parameters at the least E, the others being true."""
-        found = [self.place[name] for name in free]
-        rest = np.delete(np.arange(len(self.theta)), found)
-        right = self.form[np.ix_(found, rest)] @ self.theta[rest]
-        return -np.linalg.solve(self.form[np.ix_(found, found)], right)
+        places = [self.place[name] for name in free]
+        rest = np.delete(np.arange(len(self.theta)), places)
+        right = self.form[np.ix_(places, rest)] @ self.theta[rest]
+        return -np.linalg.solve(self.form[np.ix_(places, places)], right)
 
 
 def _count(panel: Panel) -> str:
@@ -243,16 +243,16 @@ def level_set(panels: Sequence[Panel], settings: Mapping) -> Figure:
 def level_set_finding(panels: Sequence[Panel]) -> str:
     """Errors of the level set, the largest and the median, by estimator."""
     (panel,) = panels
-    said = []
+    errors = []
     for name in (BASELINE, MAIN):
         model = panel.model(name)
         a = model["level_volatility"].values[0]
         error = 100 * np.abs(level_set_error(panel.config, model)[0])
-        said.append(
+        errors.append(
             f"{name} is off by {np.median(error):.2g} % in the median and "
             f"{error.max():.2g} % at worst, at a = {a[error.argmax()]:g}"
         )
     return (
         f"To the eye all estimates lie on the level set ({_count(panel)} samples). "
-        f"In numbers {'; '.join(said)}; the paper says less than 2.81 %."
+        f"In numbers {'; '.join(errors)}; the paper says less than 2.81 %."
     )

@@ -151,12 +151,12 @@ def _units(panel: Panel) -> list[str]:
     """Unit of every effort, from its formula; equal ones under one name."""
     system = panel.config["system"]
     declared = {name: unit_of(text) for name, text in declared_units(system).items()}
-    found: list = []
+    units: list = []
     for formula in system["efforts"]:
         one = dimension_of(parse(str(formula), tuple(declared)), declared)
-        same = (known for known in found if (1 * one).is_compatible_with(known))
-        found.append(next((u for u in same if (1 * one).to(u).magnitude == 1), one))
-    return [unit_label(one) for one in found]
+        same = (known for known in units if (1 * one).is_compatible_with(known))
+        units.append(next((u for u in same if (1 * one).to(u).magnitude == 1), one))
+    return [unit_label(one) for one in units]
 
 
 def _until(panel: Panel, time: np.ndarray) -> float:

@@ -95,7 +95,7 @@ def finding(panels: Sequence[Panel]) -> str:
     """How the error of every component of (J − R) z goes with the training set."""
     (panel,) = panels
     sizes, values = curves(panel.rollout(BASELINE), ON_TEST_DATA["row"])
-    said = [
+    courses = [
         f"component {j + 1} {_course(sizes, mean)}"
         for j, mean in enumerate(values.mean(axis=0).T)
     ]
@@ -105,7 +105,7 @@ def finding(panels: Sequence[Panel]) -> str:
         for j, level in enumerate(data[:, -1].mean(axis=0))
         if level > NEGLIGIBLE
     ]
-    text = f"Of (J − R) z, {'; '.join(said)}."
+    text = f"Of (J − R) z, {'; '.join(courses)}."
     if levels:
         _, exact = curves(panel.rollout(BASELINE), SCORES["row"])
         nearest = plain_scientific(exact[:, -1, 0].mean())
@@ -119,12 +119,12 @@ def finding(panels: Sequence[Panel]) -> str:
 def derivative_influence_finding(panels: Sequence[Panel]) -> str:
     """How the error of the first component of (J − R) z goes, by derivative data."""
     (panel,) = panels
-    said = []
+    courses = []
     for estimator, (_, data) in DERIVATIVES.items():
         sizes, values = curves(panel.rollout(estimator), ON_TEST_DATA["row"])
         mean = values[:, :, 0].mean(axis=0)
-        said.append(f"with {data} it {_course(sizes, mean)}")
-    return f"The error of component 1 of (J − R) z: {'; '.join(said)}."
+        courses.append(f"with {data} it {_course(sizes, mean)}")
+    return f"The error of component 1 of (J − R) z: {'; '.join(courses)}."
 
 
 def _course(sizes: np.ndarray, errors: np.ndarray) -> str:
@@ -168,12 +168,12 @@ def effort_errors(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """
     counts = [p.rollout(next(iter(p.rollouts))).sizes["effort"] for p in panels]
     figure, grid = _grid(panels, settings, max(counts))
-    for i, (panel, row, own) in enumerate(zip(panels, grid, counts, strict=True)):
-        for axes in row[own:]:
+    for i, (panel, row, efforts) in enumerate(zip(panels, grid, counts, strict=True)):
+        for axes in row[efforts:]:
             axes.set_visible(False)
         scores = [curves(r, SCORES["effort"])[1] for r in panel.rollouts.values()]
         edge = _edge(scores)
-        for j, axes in enumerate(row[:own]):
+        for j, axes in enumerate(row[:efforts]):
             for name, rollout in panel.rollouts.items():
                 sizes, values = curves(rollout, SCORES["effort"])
                 errors, one = values[:, :, j], look(name)

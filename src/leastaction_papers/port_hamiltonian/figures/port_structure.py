@@ -51,30 +51,30 @@ def _name_levels(axes: Axes, rollout: xr.Dataset) -> None:
 def _entries(axes: Axes, panel: Panel, name: str, letter: str) -> None:
     """Marks of one matrix, named if they are few."""
     rollout, model = (
-        found[MAIN].isel(noise_mode=0) for found in (panel.rollouts, panel.models)
+        datasets[MAIN].isel(noise_mode=0) for datasets in (panel.rollouts, panel.models)
     )
     true = rollout[f"{name}_true"].isel(replicate=0, noise_level=0).values
-    found = model[f"{name}_estimate"].values
+    estimate = model[f"{name}_estimate"].values
     std = model[f"{name}_std"].values
-    there = np.nan_to_num(true) != 0
-    places = np.argwhere(np.triu(there) if letter in "JR" else there)
+    nonzero = np.nan_to_num(true) != 0
+    places = np.argwhere(np.triu(nonzero) if letter in "JR" else nonzero)
     _name_levels(axes, rollout)
-    said = None
-    if not places.size or not np.isfinite(found).any():
-        said = "zero, and found to be" if np.isfinite(true).all() else "not told"
-    elif (found[..., there] == true[there]).all():
-        said = "known"
-    if said:
-        note(axes, said, 0.5, 0.55, ha="center")
+    text = None
+    if not places.size or not np.isfinite(estimate).any():
+        text = "zero, and found to be" if np.isfinite(true).all() else "not identified"
+    elif (estimate[..., nonzero] == true[nonzero]).all():
+        text = "known"
+    if text:
+        note(axes, text, 0.5, 0.55, ha="center")
         axes.set_yticks([])
         return
     width = WIDTH / max(3, len(places))
-    spread = np.linspace(-0.3, 0.3, len(found))[:, None] * width
+    spread = np.linspace(-0.3, 0.3, len(estimate))[:, None] * width
     levels = np.arange(rollout.sizes["noise_level"])
     for k, place in enumerate(map(tuple, places)):
         color, marker = COMPONENTS[k % len(COMPONENTS)], MARKERS[k % len(MARKERS)]
         at = levels + (k - (len(places) - 1) / 2) * width
-        error = abs(found[(..., *place)] / true[place] - 1)
+        error = abs(estimate[(..., *place)] / true[place] - 1)
         style = {"color": color, "marker": marker, "markersize": 1.6, "linestyle": ""}
         label = _label_of(letter, place, model, panel)
         axes.plot((at + spread).ravel(), error.ravel(), label=label, **style)
@@ -100,13 +100,13 @@ def _label_of(letter: str, place: tuple, model: xr.Dataset, panel: Panel) -> str
 
 def finding(panels: Sequence[Panel]) -> str:
     """How often exactly the true entries are found, and how far off they are."""
-    said = []
+    parts = []
     for panel in panels:
         rollout = panel.rollouts[MAIN].isel(noise_mode=0)
         right, refused = rollout["right"].values > 0, rollout["refused"].values > 0
         start = f"{panel.title}: " if panels[1:] else ""
         if refused.all():
-            said.append(f"{start}J, R and H are refused in all {refused.size} fits")
+            parts.append(f"{start}J, R and H are refused in all {refused.size} fits")
             continue
         level = rollout["noise_level"].values[-1]
         last = rollout["matrix_error"].sel(matrix=["J", "R", "H"]).values[:, -1]
@@ -123,8 +123,8 @@ def finding(panels: Sequence[Panel]) -> str:
             )
         if refused.any():
             text += f"; {refused.sum()} are refused"
-        said.append(text)
-    text = ". ".join(said)
+        parts.append(text)
+    text = ". ".join(parts)
     return f"{text[0].upper()}{text[1:]}."
 
 
@@ -134,14 +134,14 @@ def _over_stated(panel: Panel) -> float:
     One if the estimate is efficient: those stated are the bound of Cramér and Rao.
     """
     model, rollout = (
-        found[MAIN].isel(noise_mode=0, noise_level=-1)
-        for found in (panel.models, panel.rollouts)
+        datasets[MAIN].isel(noise_mode=0, noise_level=-1)
+        for datasets in (panel.models, panel.rollouts)
     )
     ratios = []
     for letter, name in MATRICES.items():
         true, std = rollout[f"{name}_true"].values, model[f"{name}_std"].values
-        there = (true != 0) & (std > 0)
-        there = np.triu(there) if letter in "JR" else there
+        compared = (true != 0) & (std > 0)
+        compared = np.triu(compared) if letter in "JR" else compared
         error = model[f"{name}_estimate"].values - true
-        ratios.append(error[there] / std[there])
+        ratios.append(error[compared] / std[compared])
     return float(np.sqrt((np.concatenate(ratios) ** 2).mean()))

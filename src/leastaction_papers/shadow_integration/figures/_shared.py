@@ -57,19 +57,19 @@ def line_handles(estimators: Iterable[str], settings: Mapping) -> list[Line2D]:
     return handles
 
 
-def names_of(found: Iterable[Mapping[str, Learned]]) -> list[str]:
+def names_of(models: Iterable[Mapping[str, Learned]]) -> list[str]:
     """Estimators that some panel has."""
-    return list(dict.fromkeys(name for each in found for name in each))
+    return list(dict.fromkeys(name for each in models for name in each))
 
 
 def true_energy(
-    axes: Axes, found: Iterable[Learned], settings: Mapping, windows: int
+    axes: Axes, models: Iterable[Learned], settings: Mapping, windows: int
 ) -> None:
     """|H − H(0)| of the true H along each motion of the first replicate, J.
 
     Lines of the largest in each of so many windows of time.
     """
-    for one in found:
+    for one in models:
         case = one.first.sel(order=one.main)
         time = case["time_energy"].values
         # The model's own energy of the start would hide an error of its velocity.

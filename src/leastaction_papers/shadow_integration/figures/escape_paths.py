@@ -53,20 +53,20 @@ def escape_paths(panels: Sequence[Panel], settings: Mapping) -> Figure:
     Paper: Figure 7 draws every step as a line and stops at the escape of one draw; when
     that happens is a matter of round-off.
     """
-    found = [passing(panel, SHOWN) for panel in panels]
-    size = (len(panels), max(map(len, found)))
+    models = [passing(panel, SHOWN) for panel in panels]
+    size = (len(panels), max(map(len, models)))
     figure, grid = grid_of(settings, *size, row=64, rest=6, sharex=True, sharey=True)
-    for panel, row, each in zip(panels, grid, found, strict=True):
+    for panel, row, each in zip(panels, grid, models, strict=True):
         for axes, one in zip(row, each, strict=False):
             _path(axes, panel, one, settings)
         for axes in row[1:]:
             axes.set_ylabel("")
         for axes in row[len(each) :]:
             axes.set_axis_off()
-    steps = found[0][0].first.sizes["end"] - 1
+    steps = models[0][0].first.sizes["end"] - 1
     end = panels[0].config["simulate"]["time_step"] * steps
     handles = [
-        _every(found[0][0], "position"),
+        _every(models[0][0], "position"),
         key(f"the last {end:g} s", "0.3", linewidth=0.7),
         key("separatrix of the truth", "black", linewidth=1.0),
         key("equal true potential", "0.78", linewidth=1.0),
@@ -84,17 +84,17 @@ def _every(one: Learned, what: str) -> Line2D:
 
 def finding(panels: Sequence[Panel]) -> str:
     """How long motions stay by estimator, and where the paper's single times lie."""
-    found = [(panel, one) for panel in panels for one in passing(panel, SHOWN)]
-    said = [f"with {name_of(one)} {', '.join(fate(one))}" for _, one in found]
-    text = f"A last bit decides, so that times are distributions: {'; '.join(said)}."
+    models = [(panel, one) for panel in panels for one in passing(panel, SHOWN)]
+    fates = [f"with {name_of(one)} {', '.join(fate(one))}" for _, one in models]
+    text = f"A last bit decides, so that times are distributions: {'; '.join(fates)}."
     places = [
         f"{seconds(time)} of {name_of(one)} {_place(one, time)}"
-        for panel, one in found
+        for panel, one in models
         for time in _printed_times(panel, one)
     ]
     if places:
         text += f" Of the paper's single times, {listed(places)}."
-    lacking = [_lacking(one) for _, one in found if "saddle_margin_true" in one.first]
+    lacking = [_lacking(one) for _, one in models if "saddle_margin_true" in one.first]
     if lacking:
         text += (
             f" The start lacks only {plain_scientific(lacking[0])} J to pass a saddle, "
@@ -136,16 +136,16 @@ def printed_time(panel: Panel, one: Learned) -> str:
     return f"(the paper: {times})" if times else ""
 
 
-def passing(panel: Panel, wanted: Sequence[str]) -> list[Learned]:
+def passing(panel: Panel, estimators: Sequence[str]) -> list[Learned]:
     """Estimators of a panel, whose rollouts must have a passage to escape."""
-    found = chosen(panel, wanted)
-    for one in found:
+    models = chosen(panel, estimators)
+    for one in models:
         if "passage_q" not in one.rollout:
             raise ValueError(
                 f"example {panel.example!r}: the rollout of {one.estimator!r} has no "
                 "escapes; give it validate.shadow.survival"
             )
-    return found
+    return models
 
 
 def fate(one: Learned) -> tuple[str, str]:
@@ -217,43 +217,43 @@ def escape_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
     saddle (dashed) is, logarithmic beyond. In coarse samples of time, with the slope of
     a line through them, of the unperturbed start. First replicate, lowest noise.
     """
-    found = [(panel, one) for panel in panels for one in passing(panel, SHOWN)]
-    rows = -(-len(found) // 2)
+    models = [(panel, one) for panel in panels for one in passing(panel, SHOWN)]
+    rows = -(-len(models) // 2)
     figure, grid = grid_of(settings, rows, 2, row=50, rest=8, sharey=True)
-    for axes, (panel, one) in zip(grid.flat, found, strict=False):
+    for axes, (panel, one) in zip(grid.flat, models, strict=False):
         _energy(axes, panel, one, settings)
-    for axes in grid.flat[len(found) :]:
+    for axes in grid.flat[len(models) :]:
         axes.set_axis_off()
-    handles = [_every(found[0][1], "a sample")]
-    lacking = [_lacking(one) for _, one in found if "saddle_margin_true" in one.first]
+    handles = [_every(models[0][1], "a sample")]
+    lacking = [_lacking(one) for _, one in models if "saddle_margin_true" in one.first]
     if lacking:
         text = "what the start lacks to pass a saddle, "
         style = {"linewidth": 0.7, "linestyle": DASHED}
         handles.append(key(f"{text}{scientific(lacking[0])} J", "black", **style))
         handles.append(key("linear scale, logarithmic beyond", "0.9", linewidth=5))
-        _one_scale(grid, lacking[0], [one for _, one in found])
+        _one_scale(grid, lacking[0], [one for _, one in models])
     legend_on_top(figure, handles)
     return figure
 
 
 def escape_energy_finding(panels: Sequence[Panel]) -> str:
     """How far the energies go, and what that has to do with the escapes."""
-    found = {name_of(one): one for panel in panels for one in passing(panel, SHOWN)}
+    models = {name_of(one): one for panel in panels for one in passing(panel, SHOWN)}
     far = {}
-    for name, one in found.items():
+    for name, one in models.items():
         inside = one.first["passage_time"].values < _end(one)
         change = np.abs(one.first["passage_energy"].values[inside])
         far[name] = float(np.nanmax(change))
     entries = [f"{plain_scientific(v)} J with {name}" for name, v in far.items()]
     most = f"by up to {listed(entries)}."
-    said = []
-    for name, one in found.items():
+    drifts = []
+    for name, one in models.items():
         drift = float(one.first["passage_drift"])
         if drift < 0 and _stays(one) and drift * _end(one) < -_lacking(one):
             fall = plain_scientific(-drift)
-            said.append(f"That of {name} falls at {fall} J/s, away from the saddles")
+            drifts.append(f"That of {name} falls at {fall} J/s, away from the saddles")
     text = f"Until the escape, or the end, the true energy changes {most}"
-    return f"{text} {'; '.join(said)}." if said else text
+    return f"{text} {'; '.join(drifts)}." if drifts else text
 
 
 def _lacking(one: Learned) -> float:
@@ -265,10 +265,10 @@ def _linear_up_to(lacking: float) -> float:
     return 10.0 ** np.ceil(np.log10(lacking))
 
 
-def _one_scale(grid: np.ndarray, lacking: float, found: Sequence[Learned]) -> None:
+def _one_scale(grid: np.ndarray, lacking: float, models: Sequence[Learned]) -> None:
     """Linear about zero, then logarithmic; every second decade has a tick."""
     linear = _linear_up_to(lacking)
-    largest = max(float(np.nanmax(np.abs(o.first["passage_energy"]))) for o in found)
+    largest = max(float(np.nanmax(np.abs(o.first["passage_energy"]))) for o in models)
     count = max(1 + np.ceil(np.log10(largest / linear) / 2), 1)
     decades = linear * 100.0 ** np.arange(count)
     for axes in grid.flat:
@@ -302,9 +302,9 @@ def kaplan_meier(times: np.ndarray, censored: np.ndarray) -> tuple[np.ndarray, .
     """
     from scipy.stats import CensoredData, ecdf  # a second to import
 
-    found = ecdf(CensoredData.right_censored(times, np.asarray(censored, bool))).sf
-    fallen = np.diff(found.probabilities, prepend=1.0) < 0
-    events, share = found.quantiles[fallen], found.probabilities[fallen]
+    survival = ecdf(CensoredData.right_censored(times, np.asarray(censored, bool))).sf
+    fallen = np.diff(survival.probabilities, prepend=1.0) < 0
+    events, share = survival.quantiles[fallen], survival.probabilities[fallen]
     return np.append(0.0, events), np.append(1.0, share)
 
 
@@ -319,30 +319,30 @@ def saddle_channels(panels: Sequence[Panel], settings: Mapping) -> Figure:
     margin, V^[k] at the saddle minus H^[k] of the start over the scale, and the true
     one. First replicate, lowest noise.
     """
-    found = [(panel, one) for panel in panels for one in chosen(panel, SHOWN_CHANNELS)]
-    for panel, one in found:
+    models = [(panel, one) for panel in panels for one in chosen(panel, SHOWN_CHANNELS)]
+    for panel, one in models:
         if "near_estimate" not in one.rollout:
             raise ValueError(
                 f"example {panel.example!r}: the rollout of {one.estimator!r} has no "
                 "close-ups of saddles; give it validate.shadow.potential with saddles "
                 "in two coordinates"
             )
-    columns = 1 + max(one.rollout.sizes["saddle"] for _, one in found)
-    figure, grid = grid_of(settings, len(found), columns, row=52, rest=12)
+    columns = 1 + max(one.rollout.sizes["saddle"] for _, one in models)
+    figure, grid = grid_of(settings, len(models), columns, row=52, rest=12)
     handles = []
-    for row, (panel, one) in zip(grid, found, strict=True):
+    for row, (panel, one) in zip(grid, models, strict=True):
         order, look = _order(one), look_of(one.estimator)
         case, colour = one.first.sel(order=order), look.color(settings)
-        own = {"colors": colour, "linewidths": 0.9}
+        style_of_model = {"colors": colour, "linewidths": 0.9}
         drawn = sorted([*_levels(panel), _separatrix(panel)])
-        for of, style in (("estimate", own), ("true", TRUE_CONTOURS)):
+        for of, style in (("estimate", style_of_model), ("true", TRUE_CONTOURS)):
             potential = _on_grid(case["q_rest"], case[f"potential_{of}"])
             row[0].contour(*potential, levels=drawn, **style)
         error = scientific(float(case["potential_error"]))
         row[0].set_title(f"{look.label}\nerror inside ≤ {error} J")
         _square(row[0], panel)
         for i, axes in enumerate(row[1:]):
-            _close_up(axes, panel, case.isel(saddle=i), own)
+            _close_up(axes, panel, case.isel(saddle=i), style_of_model)
             at = panel.config["validate"]["shadow"]["potential"]["saddles"][i]
             place = ", ".join(f"{value:.3g}".replace("-", "\u2212") for value in at)
             margin = float(case["saddle_margin"][i])
@@ -351,7 +351,7 @@ def saddle_channels(panels: Sequence[Panel], settings: Mapping) -> Figure:
             axes.set_title(text, fontsize=small(settings))
         text = rf"$V^{{[\![{order}]\!]}}$, {look.label}"
         handles.append(key(text, colour, linewidth=0.9))
-    text = f"truth, {_height(_lacking(found[0][1]), scientific)} the start"
+    text = f"truth, {_height(_lacking(models[0][1]), scientific)} the start"
     style = {"linewidth": 0.6, "linestyle": TRUTH_DASHES}
     forbidden = Patch(facecolor=FORBIDDEN, label="not enough energy")
     legend_on_top(figure, [*handles, key(text, "black", **style), forbidden])
@@ -360,11 +360,11 @@ def saddle_channels(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
 def saddle_channels_finding(panels: Sequence[Panel]) -> str:
     """How close the learned potentials are, and which channels they open."""
-    said = []
+    parts = []
     for one in (one for panel in panels for one in chosen(panel, SHOWN_CHANNELS)):
         case = one.first.sel(order=_order(one))
         margins = case["saddle_margin"].values
-        said.append(
+        parts.append(
             f"V[[{_order(one)}]] of {name_of(one)} is within "
             f"{plain_scientific(float(case['potential_error']))} J of the true "
             f"potential inside the separatrix; {(margins <= 0).sum()} of "
@@ -372,7 +372,7 @@ def saddle_channels_finding(panels: Sequence[Panel]) -> str:
             f"{_height(margins.min(), plain_scientific)} the energy of the start)"
         )
     true = _height(_lacking(chosen(panels[0], SHOWN_CHANNELS)[0]), plain_scientific)
-    return f"{'. '.join(said)}. The true saddles lie {true} that."
+    return f"{'. '.join(parts)}. The true saddles lie {true} that."
 
 
 def _height(margin: float, text: Callable[[float], str]) -> str:
@@ -385,12 +385,12 @@ def _order(one: Learned) -> int:
     return one.main if ours else SHOWN_ORDER
 
 
-def _close_up(axes: Axes, panel: Panel, case: xr.Dataset, own: Mapping) -> None:
+def _close_up(axes: Axes, panel: Panel, case: xr.Dataset, style: Mapping) -> None:
     x, y, near = _on_grid(case["near_offset"], case["near_estimate"])
     _, _, true = _on_grid(case["near_offset"], case["near_true"])
     if near.max() > 0:
         axes.contourf(x, y, near, levels=[0, near.max()], colors=[FORBIDDEN])
-    axes.contour(x, y, near, levels=[0], **own)
+    axes.contour(x, y, near, levels=[0], **style)
     axes.contour(x, y, true, levels=[0], **TRUE_CONTOURS)
     axes.set_aspect("equal")
     puts = (axes.set_xlabel, axes.set_ylabel)

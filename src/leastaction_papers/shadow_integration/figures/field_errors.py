@@ -27,12 +27,12 @@ def levels_of(rollout: xr.Dataset) -> list[float | None]:
 def rollouts(panel: Panel, level: float | None) -> dict[str, xr.Dataset]:
     """Rollouts of the estimators of an example at a level of noise, all replicates."""
     others = sorted(panel.rollouts.keys() - set(ESTIMATORS))
-    found = {
+    models = {
         name: learned_at(name, panel.model(name), panel.rollout(name), level)
         for name in (*ESTIMATORS, *others)
         if name in panel.rollouts
     }
-    return {name: one.rollout for name, one in found.items() if one}
+    return {name: one.rollout for name, one in models.items() if one}
 
 
 def median_text(values: np.ndarray) -> str:
@@ -92,12 +92,12 @@ def finding(panels: Sequence[Panel]) -> str:
     for panel in panels:
         levels = levels_of(panel.rollout(MAIN))
         for level in dict.fromkeys((levels[0], levels[-1])):
-            told = []
+            at_end = []
             for name, rollout in rollouts(panel, level).items():
                 errors = errors_at(rollout, -1)
                 finite = np.isfinite(np.median(errors))
                 error = median_text(errors) if finite else "no motion"
-                told.append(f"{error} ({look(name).label})")
+                at_end.append(f"{error} ({look(name).label})")
             noise = noise_text(panel, level)
-            parts.append(f"{panel.title}, {noise}: {', '.join(told)} at the end.")
+            parts.append(f"{panel.title}, {noise}: {', '.join(at_end)} at the end.")
     return " ".join(parts)

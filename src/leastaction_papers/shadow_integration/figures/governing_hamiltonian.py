@@ -52,21 +52,21 @@ def identified_hamiltonian(panels: Sequence[Panel], settings: Mapping) -> Figure
     H of its Lagrangian itself, H^[2] that its integration conserves, and that of the
     true Lagrangian.
     """
-    wanted = [("published_lgp_exact", 0), ("published_lgp_exact", 2)]
-    return _draw(panels, wanted, True, settings, 3)
+    pairs = [("published_lgp_exact", 0), ("published_lgp_exact", 2)]
+    return _draw(panels, pairs, True, settings, 3)
 
 
 def finding(panels: Sequence[Panel]) -> str:
     """Misalignment of what governs the motions of Figure 5."""
-    there = {one.estimator: one for one in chosen(panels[0], [n for n, _ in GOVERNING])}
-    said = [
-        f"{_angle(there[name], order)} for {name_of(there[name])}"
+    laws = {one.estimator: one for one in chosen(panels[0], [n for n, _ in GOVERNING])}
+    sines = [
+        f"{_angle(laws[name], order)} for {name_of(laws[name])}"
         for name, order in GOVERNING
-        if name in there and order in there[name].orders
+        if name in laws and order in laws[name].orders
     ]
     return (
         "The gradient of the energy that governs the numerical motion is turned from "
-        f"that of the true H by a mean sine ν of {listed(said)}; with ν = 0 the level "
+        f"that of the true H by a mean sine ν of {listed(sines)}; with ν = 0 the level "
         "sets would be the same."
     )
 
@@ -91,19 +91,19 @@ def _angle(one: Learned, order: int) -> str:
     return plain_scientific(float(one.first["misalignment"].sel(order=order)))
 
 
-def _draw(panels, wanted, integrated: bool, settings: Mapping, columns: int) -> Figure:
+def _draw(panels, pairs, integrated: bool, settings: Mapping, columns: int) -> Figure:
     if len(panels) != 1 or panels[0].truth.dof != 1:
-        given = ", ".join(f"{p.example} ({p.truth.dof})" for p in panels)
+        systems = ", ".join(f"{p.example} ({p.truth.dof})" for p in panels)
         raise ValueError(
             "level sets of a Hamiltonian need one example with one degree of freedom, "
-            f"not {given}; name it in papers.<paper>.figures.<figure>.examples"
+            f"not {systems}; name it in papers.<paper>.figures.<figure>.examples"
         )
     panel = panels[0]
     first = next(iter(learned(panel).values())).rollout
     axis = [np.unique(side) for side in first["state_point"].values.T]
     shape = tuple(side.size for side in axis)
     true = first["hamiltonian_point_true"].values.reshape(shape)
-    shown = _level_sets(panel, wanted, integrated, shape, settings)
+    shown = _level_sets(panel, pairs, integrated, shape, settings)
     size = (-(-len(shown) // columns), columns)
     figure, grid = grid_of(settings, *size, row=56, rest=8, sharex=True, sharey=True)
     for axes, one in zip(grid.flat, shown, strict=False):
@@ -123,12 +123,12 @@ def _draw(panels, wanted, integrated: bool, settings: Mapping, columns: int) -> 
     return figure
 
 
-def _level_sets(panel, wanted, integrated: bool, shape, settings) -> list[tuple]:
+def _level_sets(panel, pairs, integrated: bool, shape, settings) -> list[tuple]:
     """Title, note, values (position, velocity) and colour of every Hamiltonian."""
-    there = {one.estimator: one for one in chosen(panel, [name for name, _ in wanted])}
+    laws = {one.estimator: one for one in chosen(panel, [name for name, _ in pairs])}
     shown = []
-    for estimator, order in wanted:
-        one = there.get(estimator)
+    for estimator, order in pairs:
+        one = laws.get(estimator)
         if one is None or order not in one.orders:
             continue
         case, look = one.first.sel(order=order), look_of(estimator)
@@ -138,7 +138,7 @@ def _level_sets(panel, wanted, integrated: bool, shape, settings) -> list[tuple]
         values = case["hamiltonian_point"].values.reshape(shape) / float(case["scale"])
         shown.append((title, text, values, look.color(settings)))
     if integrated:
-        first = next(iter(there.values())).first.sel(order=2)
+        first = next(iter(laws.values())).first.sel(order=2)
         title = f"true $L$, {hamiltonian_label(2)} of its motion"
         text = rf"$\nu$ = {scientific(float(first['misalignment_integrated']))}"
         values = first["hamiltonian_point_integrated"].values.reshape(shape)
@@ -150,10 +150,10 @@ def _contours(axes: Axes, axis, true, one: tuple, settings: Mapping) -> None:
     """Contours of H^[k], and dotted those of H through the same states of rest."""
     from scipy.interpolate import RectBivariateSpline  # half a second to import
 
-    title, text, found, own = one
+    title, text, identified, shade = one
     fine = [np.linspace(side[0], side[-1], POINTS_OF_FINE_GRID) for side in axis]
     through = np.linspace(0, axis[0][-1], CONTOURS + 2)[1:-1]
-    for values, colour, dashes in ((found, own, "-"), (true, "black", "dotted")):
+    for values, colour, dashes in ((identified, shade, "-"), (true, "black", "dotted")):
         surface = RectBivariateSpline(*axis, values)
         style = {"colors": [colour], "linestyles": dashes, "linewidths": 1.0}
         style["levels"] = np.unique(surface(through, 0.0).ravel())

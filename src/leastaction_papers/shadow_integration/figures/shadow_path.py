@@ -58,12 +58,12 @@ def shadow_path(panels: Sequence[Panel], settings: Mapping) -> Figure:
     largest in each of 200 windows of time; a line that ends has failed there.
     """
     rows = [(i, name) for i, p in enumerate(panels) for name in p.truth.coordinates]
-    found = [learned(panel) for panel in panels]
+    models = [learned(panel) for panel in panels]
     figure, grid = grid_of(settings, len(rows), 2, row=38, rest=18)
     for (left, right), (i, name) in zip(grid, rows, strict=True):
         panel, label = panels[i], panels[i].label(name)
         unit = panel.coordinate_unit(name)
-        _coordinate(left, right, found[i], name, settings)
+        _coordinate(left, right, models[i], name, settings)
         left.set_ylabel(f"{label} ({unit})")
         right.set_ylabel(f"Error of {label} ({unit})")
         if name == panel.truth.coordinates[0]:
@@ -71,34 +71,34 @@ def shadow_path(panels: Sequence[Panel], settings: Mapping) -> Figure:
             steps = [
                 f"{look_of(one.estimator).label} after "
                 f"{int(one.at_main('steps_done')[0])} steps"
-                for one in found[i].values()
+                for one in models[i].values()
                 if one.failed
             ]
             failures = "failed: " + ", ".join(steps) if steps else "none failed"
             right.set_title(failures, loc="right", fontsize=small(settings))
     figure.align_ylabels(grid[:, 0])
     figure.align_ylabels(grid[:, 1])
-    names = names_of(found)
+    names = names_of(models)
     legend_on_top(figure, line_handles(names, settings), min(5, len(names) + 1))
     return figure
 
 
 def finding(panels: Sequence[Panel]) -> str:
     """Largest error of a position along the long rollout, and which motions failed."""
-    said = []
+    errors = []
     for panel, one in ((p, one) for p in panels for one in learned(p).values()):
         unit = panel.coordinate_unit(panel.truth.coordinates[0])
         error = plain_scientific(float(one.at_main("position_error")[0]))
         text = f"{error} {unit} with {name_of(one)}"
         if one.failed:
             text += f", which fails after {int(one.at_main('steps_done')[0])} steps"
-        said.append(text)
-    return f"Largest error of a position: {'; '.join(said)}."
+        errors.append(text)
+    return f"Largest error of a position: {'; '.join(errors)}."
 
 
-def _coordinate(left: Axes, right: Axes, found, name: str, settings: Mapping) -> None:
+def _coordinate(left: Axes, right: Axes, models, name: str, settings: Mapping) -> None:
     beginning = slice(FIRST_SAMPLES)
-    for one in found.values():
+    for one in models.values():
         case = one.first.sel(order=one.main, dof=name)
         time, truth, path = (case[k].values for k in ("time", "q_true", "q_estimate"))
         style = line_style(one, settings, linewidth=1.0, zorder=3)
@@ -127,10 +127,10 @@ def snapshots(panels: Sequence[Panel], settings: Mapping) -> Figure:
     rows = [(i, a) for i, p in enumerate(panels) for a in range(p.truth.dof)]
     figure, grid = grid_of(settings, len(rows), 2, row=66, rest=14)
     for (left, right), (i, a) in zip(grid, rows, strict=True):
-        panel, found = panels[i], chosen(panels[i], SHOWN)
-        _phase_plane(left, panel, found, a, settings)
+        panel, models = panels[i], chosen(panels[i], SHOWN)
+        _phase_plane(left, panel, models, a, settings)
         if a == 0:
-            true_energy(right, found, settings, WINDOWS_OF_ENERGY)
+            true_energy(right, models, settings, WINDOWS_OF_ENERGY)
             left.set_title(panel_title(panels, i))
         else:
             right.axis("off")
@@ -151,24 +151,24 @@ def snapshots(panels: Sequence[Panel], settings: Mapping) -> Figure:
 def snapshots_finding(panels: Sequence[Panel]) -> str:
     """How far the first snapshots are missed, and how the true energy changes."""
     panel = panels[0]
-    found, name = chosen(panel, SHOWN), panel.truth.coordinates[0]
+    shown, name = chosen(panel, SHOWN), panel.truth.coordinates[0]
     unit = panel.config["system"]["coordinates"][name]["unit"]
-    missed, kept, grow = [], [], []
-    for one in found:
+    missed, changes, grow = [], [], []
+    for one in shown:
         first, name = one.first, name_of(one)
         away = np.abs(first["state_snapshot"] - first["state_snapshot_true"])
         away = float(away.isel(state=slice(panel.truth.dof)).max())
         missed.append(f"{plain_scientific(away)} {unit} with {name}")
         energy = first["hamiltonian_estimate"].sel(order=one.main)
         change = np.abs(energy - first["hamiltonian_start_true"]).values
-        kept.append(f"{plain_scientific(np.nanmax(change))} J with {name}")
+        changes.append(f"{plain_scientific(np.nanmax(change))} J with {name}")
         if _grows(change):
             grow.append(name)
-    end = found[0].first["time_energy"].values[-1]
+    end = shown[0].first["time_energy"].values[-1]
     return (
-        f"The first {found[0].first.sizes['snapshot']} positions are missed by at most "
+        f"The first {shown[0].first.sizes['snapshot']} positions are missed by at most "
         f"{listed(missed)}. In {end:g} s the true energy changes by at most "
-        f"{listed(kept)}; {_growth(grow, 'the change')}."
+        f"{listed(changes)}; {_growth(grow, 'the change')}."
     )
 
 
@@ -182,17 +182,17 @@ def _growth(grow: Sequence[str], what: str) -> str:
     return f"{what} grows with {listed(grow)}" if grow else f"{what} does not grow"
 
 
-def _phase_plane(axes: Axes, panel: Panel, found: Sequence[Learned], a: int, settings):
+def _phase_plane(axes: Axes, panel: Panel, models: Sequence[Learned], a: int, settings):
     n = panel.truth.dof
     line, true = (
-        found[0].first[name].values[:, [a, n + a]].T
+        models[0].first[name].values[:, [a, n + a]].T
         for name in ("state_line_true", "state_snapshot_true")
     )
     black = {"color": "black", "zorder": 2}
     axes.plot(*line, linewidth=0.8, **black)
     axes.plot(*true, marker=".", markersize=4, linestyle="none", **black)
     axes.plot(*true[:, 0], marker="s", markersize=6, linestyle="none", **black)
-    for one in found:
+    for one in models:
         states = one.first["state_snapshot"].values[:, [a, n + a]].T
         axes.plot(*states, zorder=3, **_open_mark(one.estimator, settings))
     span = np.ptp(line, axis=1) * 0.12 + 1e-9
@@ -250,7 +250,7 @@ def modified_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
 def modified_energy_finding(panels: Sequence[Panel]) -> str:
     """Width of the bands of H^[k], in J and in units of the learned L."""
-    said, grow = [], []
+    parts, grow = [], []
     for one in (one for panel in panels for one in chosen(panel, SHOWN_ENERGIES)):
         bands = one.first["energy_band"].sel(order=one.orders)
         learned = np.abs(bands * one.first["scale"].sel(order=one.orders)).values
@@ -264,11 +264,11 @@ def modified_energy_finding(panels: Sequence[Panel]) -> str:
         if {0, 2} <= set(one.orders):
             ratio = float(bands.sel(order=0) / bands.sel(order=2))
             text += f", H[[2]] {ratio:.0f} times less than H[[0]]"
-        said.append(text)
+        parts.append(text)
         energies = one.first["hamiltonian_modified"].sel(order=one.orders).values
         if any(_grows(np.abs(values - values[0])) for values in energies):
             grow.append(name_of(one))
-    return f"{'. '.join(said)}. With time {_growth(grow, 'the range')}."
+    return f"{'. '.join(parts)}. With time {_growth(grow, 'the range')}."
 
 
 def _modified(axes: Axes, one: Learned, order: int, settings: Mapping) -> None:

@@ -78,7 +78,7 @@ def finding(panels: Sequence[Panel]) -> str:
     fits_made = sum(map(fits_of, panels))
     sure = [one for panel in panels for one in decided(panel)]
     right = sum(right for _, right in sure)
-    false = sum(bool(found) and not right for found, right in sure)
+    false = sum(bool(symmetries) and not right for symmetries, right in sure)
     gains = np.concatenate([gains_of(panel)[0] for panel in panels])
     text = (
         f"{len(sure)} of {fits_made} fits decide; of these {right} find exactly the "

@@ -60,17 +60,17 @@ def elements(system: FieldSystem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     length = np.array([1, h, 1, h])
     scales = system.mass_density * h / 420, float(bending) / h**3
     count = round(domain.length / h)
-    found = np.zeros((2, 2 * count + 2, 2 * count + 2))
-    for whole, part, scale in zip(found, (mass, stiff), scales, strict=True):
+    matrices = np.zeros((2, 2 * count + 2, 2 * count + 2))
+    for matrix, part, scale in zip(matrices, (mass, stiff), scales, strict=True):
         part = scale * np.outer(length, length) * (np.triu(part) + np.triu(part, 1).T)
         for i in range(0, 2 * count, 2):
-            whole[i : i + 4, i : i + 4] += part
+            matrix[i : i + 4, i : i + 4] += part
     moves = np.ones(2 * count + 2, dtype=bool)
     for end, at in ((domain.left, 0), (domain.right, 2 * count)):
         moves[at] = end == "free"
         moves[at + 1] = end != "clamped"
     is_displacement = (np.arange(2 * count + 2) % 2 == 0)[moves]
-    return *found[:, moves][:, :, moves], is_displacement
+    return *matrices[:, moves][:, :, moves], is_displacement
 
 
 def with_slopes(

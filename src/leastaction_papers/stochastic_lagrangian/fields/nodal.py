@@ -229,9 +229,9 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     total, selected, offered = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for a, slots in enumerate(slot_term):
         filled = np.flatnonzero(slots >= 0)
-        found = stlsq(triangle[a][:, filled], target[a], settings["threshold"])
-        np.add.at(total[a], slots[filled], scale * found)
-        np.add.at(selected[a], slots[filled], found != 0)
+        estimate = stlsq(triangle[a][:, filled], target[a], settings["threshold"])
+        np.add.at(total[a], slots[filled], scale * estimate)
+        np.add.at(selected[a], slots[filled], estimate != 0)
         np.add.at(offered[a], slots[filled], 1)
     each = total / np.maximum(selected, 1)
     share = np.divide(selected, offered, out=np.full(shape, np.nan), where=offered > 0)
@@ -309,7 +309,7 @@ def volatility(
     )
 
 
-def _mean_squares(observations, evaluate, forces, found, kinetic, cell):
+def _mean_squares(observations, evaluate, forces, coefficients, kinetic, cell):
     """Dt E[R²] times `cell`, and means of the candidates of S²: sample by node."""
     dt = time_step(observations)
     count, samples = observations.sizes["trajectory"], observations.sizes["time"] - 2
@@ -322,7 +322,7 @@ def _mean_squares(observations, evaluate, forces, found, kinetic, cell):
             here = x[1:-1][batch]
             residual = v[2:][batch] - v[:-2][batch]
             residual *= kinetic / (2 * dt)
-            residual -= np.tensordot(found, forces.forces(here, here), 1)
+            residual -= np.tensordot(coefficients, forces.forces(here, here), 1)
             square[batch] += np.square(residual)
         evaluate.add(sums, x[1:-1], v[1:-1])
     square *= (dt / count) * cell

@@ -6,7 +6,7 @@ import numpy as np
 
 from leastaction.fields.time_scheme import DISPERSION, right_scheme, true_scheme
 from leastaction_papers.scorecard import law_rows
-from leastaction_papers.scorecard.case import Case, Found, Row, count, own_rows, rows_of
+from leastaction_papers.scorecard.case import Case, Row, Score, count, own_rows, rows_of
 
 
 def rows(case: Case) -> Iterator[dict]:
@@ -22,12 +22,12 @@ def _functions_over_nodes(case: Case, of: str) -> int:
 PRINTED = (*law_rows.PRINTED, law_rows.library_size(_functions_over_nodes))
 
 
-def _scheme(case: Case) -> Iterator[Found]:
+def _scheme(case: Case) -> Iterator[Score]:
     if "scheme" in case.model:
-        yield Found(right_scheme(case.model, case.config), true_scheme(case.config))
+        yield Score(right_scheme(case.model, case.config), true_scheme(case.config))
 
 
-def _dispersion(case: Case) -> Iterator[Found]:
+def _dispersion(case: Case) -> Iterator[Score]:
     """|ρ̂ − ρ| of the replicates whose modes show a dispersion."""
     if "scheme" not in case.model:
         return
@@ -35,7 +35,7 @@ def _dispersion(case: Case) -> Iterator[Found]:
     used = case.model["dispersion_used"].values.astype(bool)
     if used.any():
         error = np.abs(case.model["dispersion"].values - exact)[used]
-        yield Found(error, f"{exact:.4g}")
+        yield Score(error, f"{exact:.4g}")
 
 
 OF_FIELDS = (

@@ -47,7 +47,7 @@ MOST_TERMS = 8
 class Candidate:
     """One candidate term with its estimates, one per replicate.
 
-    `true` is NaN if the truth is outside the library; `given` fixes the scale of L. Of
+    `true` is NaN if the truth is outside the library; `fixed` sets the scale of L. Of
     estimators with one model per node, `at_nodes` are the estimates at single nodes
     that select the term, and `node_share` is the share of nodes that do.
     """
@@ -55,7 +55,7 @@ class Candidate:
     label: str
     unit: str
     true: float
-    given: bool
+    fixed: bool
     values: Mapping[str, np.ndarray]
     std: Mapping[str, np.ndarray]
     selected: Mapping[str, np.ndarray]
@@ -103,18 +103,18 @@ class Column:
     """
 
     def __init__(
-        self, symbol: str, found: list[Candidate], functions: int | None, settings
+        self, symbol: str, terms: list[Candidate], functions: int | None, settings
     ):
-        shown, left_out = selection(found)
+        shown, left_out = selection(terms)
         width = SHARE_OF_WIDTH * settings["width"]
-        count = f"{len(found)} candidates"
+        count = f"{len(terms)} candidates"
         if functions is not None:
-            count = f"{len(found)} densities ({functions} functions over all nodes)"
-        if any(candidate.at_nodes for candidate in found):
+            count = f"{len(terms)} densities ({functions} functions over all nodes)"
+        if any(candidate.at_nodes for candidate in terms):
             left_out = [*left_out, f"{BASELINE}: mean and 5–95 % over nodes"]
         head = [f"${symbol}$: {count};", *(f"{note};" for note in left_out)]
         self.symbol, self.candidates = symbol, shown
-        self.head = fill_lines([*head, exact_supports(found)], " ", width, settings)
+        self.head = fill_lines([*head, exact_supports(terms)], " ", width, settings)
 
 
 def coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -167,22 +167,22 @@ def finding(panels: Sequence[Panel]) -> str:
     """How often exactly the true terms are selected, and errors of coefficients."""
     parts = []
     for name in (MAIN, BASELINE):
-        told = [p for p in panels if name in p.models and p.known_law is not None]
-        said: dict[str, list[str]] = {}
+        known = [p for p in panels if name in p.models and p.known_law is not None]
+        symbols_of: dict[str, list[str]] = {}
         for symbol, of in (("L", of_lagrangian), ("S²", of_volatility)):
-            counts = {panel.title: exact_counts(of(panel))[name] for panel in told}
-            said.setdefault(_said(counts), []).append(symbol)
+            counts = {panel.title: exact_counts(of(panel))[name] for panel in known}
+            symbols_of.setdefault(_count_text(counts), []).append(symbol)
         parts += [
             f"The {name} estimator selects exactly the true terms of "
             f"{' and of '.join(symbols)} in {text}."
-            for text, symbols in said.items()
-            if told
+            for text, symbols in symbols_of.items()
+            if known
         ]
         errors = {
             panel.title: float(
                 np.median(scores.coefficients(panel.models[name], panel.law).error)
             )
-            for panel in told
+            for panel in known
             if panel.law.terms
         }
         if errors:
@@ -193,7 +193,7 @@ def finding(panels: Sequence[Panel]) -> str:
     return " ".join(parts)
 
 
-def _said(counts: Mapping[str, tuple[int, int]]) -> str:
+def _count_text(counts: Mapping[str, tuple[int, int]]) -> str:
     if all(exact == every for exact, every in counts.values()):
         return "every replicate of every system"
     if not any(exact for exact, _ in counts.values()):
@@ -226,12 +226,12 @@ def _mark(
 ) -> None:
     middle, low, high = candidate.interval(name)
     colour = look(name).color(settings)
-    hollow = candidate.given or not candidate.often(name)
+    hollow = candidate.fixed or not candidate.often(name)
     bars = [[max(0.0, middle - low)], [max(0.0, high - middle)]]
     style = {"color": colour, "markerfacecolor": "white" if hollow else colour}
     style |= {"elinewidth": 0.9, "capsize": 1.8, "capthick": 0.7}
     style |= {"markersize": SIZES[name], "zorder": 4 if name == MAIN else 3}
-    marker = "s" if candidate.given else look(name).marker
+    marker = "s" if candidate.fixed else look(name).marker
     axes.errorbar(middle, y, xerr=bars, fmt=marker, **style)
 
 
@@ -312,14 +312,14 @@ def of_volatility(panel: Panel) -> list[Candidate]:
     models = _estimators(panel)
     terms = [str(term) for term in models[MAIN]["volatility_term"].values]
     names = models[MAIN]["dof"].values
-    found = []
+    candidates = []
     for a, dof in enumerate(names):
         of_dof = {name: model.isel(dof=a) for name, model in models.items()}
         truth = panel.squared_volatility_true(a, terms)
         owner = f" [{panel.label(str(dof))}]" if len(names) > 1 else ""
         unit = panel.squared_volatility_unit(a)
-        found += _candidates(panel, of_dof, "volatility_", truth, unit, owner)
-    return found
+        candidates += _candidates(panel, of_dof, "volatility_", truth, unit, owner)
+    return candidates
 
 
 def _estimators(panel: Panel) -> dict[str, xr.Dataset]:
@@ -329,7 +329,7 @@ def _estimators(panel: Panel) -> dict[str, xr.Dataset]:
 
 def _candidates(panel, models, prefix, truth, unit, owner="") -> list[Candidate]:
     """Candidates whose variables, and dimension, begin with `prefix` in `models`."""
-    dim, found = f"{prefix}term", []
+    dim, candidates = f"{prefix}term", []
     for term in map(str, models[MAIN].get(dim, xr.DataArray([])).values):
         pieces = {
             name: model.sel({dim: term})
@@ -340,14 +340,14 @@ def _candidates(panel, models, prefix, truth, unit, owner="") -> list[Candidate]
             {name: piece[prefix + variable].values for name, piece in pieces.items()}
             for variable in ("coefficient_estimate", "coefficient_std", "support")
         )
-        given, nodes = False, {}
+        fixed, nodes = False, {}
         if not prefix:
-            given = str(pieces[MAIN]["status"].values) == "reference"
+            fixed = str(pieces[MAIN]["status"].values) == "reference"
             nodes = _of_nodes(pieces)
         label, size = panel.label(term) + owner, panel.coefficient_unit(term, unit)
         true = truth.get(term, np.nan)
-        found.append(Candidate(label, size, true, given, *estimates, **nodes))
-    return found
+        candidates.append(Candidate(label, size, true, fixed, *estimates, **nodes))
+    return candidates
 
 
 def _of_nodes(pieces: Mapping[str, xr.Dataset]) -> dict[str, dict]:
@@ -365,7 +365,7 @@ def _of_nodes(pieces: Mapping[str, xr.Dataset]) -> dict[str, dict]:
 def selection(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[str]]:
     """Candidates that are shown, and what is left out.
 
-    Those that are true or given, or that the recommended estimator selects in some
+    Those that are true or fixed, or that the recommended estimator selects in some
     replicate; then, up to `MOST_TERMS`, those that the published one selects in a
     majority, the most frequent ones first.
     """
@@ -373,18 +373,18 @@ def selection(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[st
         c.share(BASELINE) if BASELINE in c.selected else 0.0 for c in candidates
     ]
     numbers = range(len(candidates))
-    kept = {
-        i for i, c in enumerate(candidates) if c.is_true or c.given or c.share(MAIN) > 0
+    shown = {
+        i for i, c in enumerate(candidates) if c.is_true or c.fixed or c.share(MAIN) > 0
     }
     often = [
         i
         for i in sorted(numbers, key=published.__getitem__, reverse=True)
-        if i not in kept and published[i] >= MAJORITY
+        if i not in shown and published[i] >= MAJORITY
     ]
-    kept |= set(often[: max(0, MOST_TERMS - len(kept))])
-    hidden = [i for i in numbers if i not in kept]
+    shown |= set(often[: max(0, MOST_TERMS - len(shown))])
+    hidden = [i for i in numbers if i not in shown]
     never = sum(published[i] == 0 for i in hidden)
-    mostly = len(set(often) - kept)
+    mostly = len(set(often) - shown)
     seldom = len(hidden) - never - mostly
     notes = [
         text.format(f"{count} other" + ("s" if count != 1 else ""))
@@ -395,7 +395,7 @@ def selection(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[st
         )
         if count
     ]
-    return [candidates[i] for i in sorted(kept)], notes
+    return [candidates[i] for i in sorted(shown)], notes
 
 
 def exact_supports(candidates: Sequence[Candidate]) -> str:

@@ -106,8 +106,8 @@ def finding(panels: Sequence[Panel]) -> str:
 
 def _off(rollout: xr.Dataset) -> float:
     """Largest difference of E[H] along time over the largest true value."""
-    true, found = (rollout[f"hamiltonian_{of}"].values for of in ("true", "estimate"))
-    largest = np.abs(found - true).max(axis=1) / np.abs(true).max(axis=1)
+    true, model = (rollout[f"hamiltonian_{of}"].values for of in ("true", "estimate"))
+    largest = np.abs(model - true).max(axis=1) / np.abs(true).max(axis=1)
     return float(np.median(largest))
 
 

@@ -60,9 +60,9 @@ def sensor_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     figure, grid = grid_of(settings, len(groups), len(columns) + 1, row=50, rest=13)
     for row, (title, members) in zip(grid, groups.items(), strict=True):
         for channels, kind in KINDS.items():
-            own = [panel for panel in members if _channels(panel) == channels]
-            if own:
-                _draw(row, columns, sorted(own, key=level_of), kind, settings)
+            alike = [panel for panel in members if _channels(panel) == channels]
+            if alike:
+                _draw(row, columns, sorted(alike, key=level_of), kind, settings)
         _finish(row, columns, title, levels)
     present = {_channels(panel) for panel in panels}
     handles = [
@@ -122,10 +122,10 @@ def finding(panels: Sequence[Panel]) -> str:
         title: np.concatenate([exact_support(p.model(MAIN), p.law) for p in members])
         for title, members in by_title(noisy).items()
     }
-    found = [(panel.model(MAIN), panel.law) for panel in noisy]
-    over = np.concatenate([errors_over_std(*one).ravel() for one in found])
+    pairs = [(panel.model(MAIN), panel.law) for panel in noisy]
+    over = np.concatenate([errors_over_std(*one).ravel() for one in pairs])
     kinds = coefficients, dissipation, volatilities
-    hits = np.concatenate([of(*one).covered.ravel() for one in found for of in kinds])
+    hits = np.concatenate([of(*one).covered.ravel() for one in pairs for of in kinds])
     each = (f"{title} {hit.sum()} of {hit.size}" for title, hit in right.items())
     every = np.concatenate(list(right.values()))
     return (
@@ -144,10 +144,10 @@ def _draw(row, columns, panels: Sequence[Panel], kind, settings) -> None:
     x = [level_of(panel) for panel in panels]
     errors = [percent_errors(panel) for panel in panels]
     for axes, name in zip(row, columns, strict=False):
-        for place, found in zip(x, errors, strict=True):
+        for place, error in zip(x, errors, strict=True):
             marks = {"fmt": marker, "zorder": 3, **style}
-            range_bar(axes, place, found[name], LEAST_PERCENT, **marks)
-        medians = [np.nanmedian(found[name]) for found in errors]
+            range_bar(axes, place, error[name], LEAST_PERCENT, **marks)
+        medians = [np.nanmedian(error[name]) for error in errors]
         axes.plot(x, medians, color=colour, linewidth=0.6, linestyle=dashes)
     shares = [100 * exact_support(p.model(MAIN), p.law).mean() for p in panels]
     style |= {"markersize": 4.0, "linewidth": 0.6, "linestyle": dashes}

@@ -49,8 +49,8 @@ def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
         raise ValueError("noise_limits: no panel has a sweep over noise")
     figure = StyledFigure(settings, HEIGHT_OF_METHOD * len(methods) + HEIGHT_OF_REST)
     grid = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
-    swept = (found["noise_level"] for p in panels for found in p.recoveries.values())
-    levels = np.concatenate([found.values for found in swept])
+    swept = (sweep["noise_level"] for p in panels for sweep in p.recoveries.values())
+    levels = np.concatenate([sweep.values for sweep in swept])
     least = np.log10(levels[levels > 0].min()) - DECADES_TO_NO_NOISE
     for i, (panel, axes) in enumerate(zip(panels, grid, strict=True)):
         for y, method in enumerate(methods):
@@ -86,27 +86,27 @@ def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
 def finding(panels: Sequence[Panel]) -> str:
     """Who endures more noise, and the limits beside those of the paper."""
-    said = []
+    limits_by_system = []
     for panel in panels:
         limits = [
             _beside_printed(panel, method)
             for method in (BASELINE, "sindy_pi")
             if method in panel.recoveries
         ]
-        said.append(f"{panel.title.lower()}: {', '.join(limits)}")
+        limits_by_system.append(f"{panel.title.lower()}: {', '.join(limits)}")
     ours = [_limit_text(panel, MAIN) for panel in panels if MAIN in panel.recoveries]
     return (
         f"{_compared(panels)}Largest noise with the right structure (xL-SINDy with the "
         "shared noise of the paper's code), in brackets the paper's, which for "
         "SINDy-PI are those of other data (table below): "
-        f"{'; '.join(said)}. The recommended estimator: {listed(ours)}."
+        f"{'; '.join(limits_by_system)}. The recommended estimator: {listed(ours)}."
     )
 
 
 def _limit_text(panel: Panel, method: str) -> str:
     """Largest noise of the kind that stands for a method."""
-    found = panel.recoveries[method]
-    limit = largest_noise(found["exact"].sel(noise_mode=shown_mode(method, found)))
+    sweep = panel.recoveries[method]
+    limit = largest_noise(sweep["exact"].sel(noise_mode=shown_mode(method, sweep)))
     if np.isnan(limit.level):
         return "none"
     return ("≥ " if limit.at_end else "") + _level_text(limit.level)
@@ -135,7 +135,7 @@ def _compared(panels: Sequence[Panel]) -> str:
     ]
     if not pairs:
         return ""
-    fewer = sum(rival < own for own, rival in pairs)
+    fewer = sum(rival < ours for ours, rival in pairs)
     return (
         "On the same data, with independent noise, SINDy-PI endures less than xL-SINDy "
         f"in {fewer} of {len(pairs)} systems. "
@@ -144,10 +144,10 @@ def _compared(panels: Sequence[Panel]) -> str:
 
 def _mode_of(panel: Panel, method: str, mode: str) -> xr.Dataset | None:
     """Recoveries of a method with one kind of noise; None if it was not done."""
-    found = panel.recoveries.get(method)
-    if found is None or mode not in found["noise_mode"].values:
+    recovery = panel.recoveries.get(method)
+    if recovery is None or mode not in recovery["noise_mode"].values:
         return None
-    return found.sel(noise_mode=mode)
+    return recovery.sel(noise_mode=mode)
 
 
 def _face(marker: str, colour: str) -> dict:
@@ -198,5 +198,5 @@ def _noise_axes(axes: Axes, least: float, settings: Mapping) -> None:
 
 def in_order(panels: Sequence[Panel]) -> list[str]:
     """Estimators with a sweep over noise that some panel has."""
-    found = {name for panel in panels for name in panel.recoveries}
-    return [n for n in ORDER if n in found] + sorted(found - set(ORDER))
+    estimators = {name for panel in panels for name in panel.recoveries}
+    return [n for n in ORDER if n in estimators] + sorted(estimators - set(ORDER))

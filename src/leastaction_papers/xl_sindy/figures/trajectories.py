@@ -102,7 +102,7 @@ def finding(panels: Sequence[Panel]) -> str:
     }
     names = {MAIN: "the recommended estimator"}
     unit = panels[0].config["system"]["coordinates"][panels[0].truth.coordinates[0]]
-    said = [
+    errors = [
         f"{listed([plain_scientific(value) for value in values])} {unit['unit']} with "
         f"{names.get(method, look_of(method).label)}"
         for method, values in far.items()
@@ -110,11 +110,11 @@ def finding(panels: Sequence[Panel]) -> str:
     text = (
         f"With noise of σ = {middle[0]:g} the first coordinate of the drawn motions "
         f"({listed([panel.title.lower() for panel in panels])}) leaves the truth by up "
-        f"to {'; '.join(said)}."
+        f"to {'; '.join(errors)}."
     )
     if {BASELINE, "sindy_pi"} <= far.keys():
         pairs = zip(far["sindy_pi"], far[BASELINE], strict=True)
-        worse = sum(rival > own for rival, own in pairs)
+        worse = sum(rival > ours for rival, ours in pairs)
         text += (
             f" On the same data SINDy-PI is further off than xL-SINDy in {worse} of "
             f"{len(panels)} systems."
@@ -135,8 +135,8 @@ def _farthest(panel: Panel, method: str, level: float) -> float:
 
 def levels_shown(panel: Panel) -> list[float]:
     """Noise levels of the rollout, without zero if there are others."""
-    found = panel.rollout(MAIN)
-    levels = [float(v) for v in np.atleast_1d(found["noise_level"].values)]
+    rollout = panel.rollout(MAIN)
+    levels = [float(v) for v in np.atleast_1d(rollout["noise_level"].values)]
     return [v for v in levels if v > 0][:MOST_LEVELS] or levels[:1]
 
 
@@ -182,5 +182,5 @@ def _draw(
 
 def _case(panel: Panel, method: str, level: float) -> xr.Dataset | None:
     """Rollout that stands for a method at one level; None if there is none."""
-    found = panel.rollouts.get(method)
-    return None if found is None else shown_case(method, found, level)
+    rollout = panel.rollouts.get(method)
+    return None if rollout is None else shown_case(method, rollout, level)

@@ -124,7 +124,7 @@ def _scales(rollouts: Sequence[xr.Dataset]) -> dict[str, Normalize]:
 def _maps(rollout: xr.Dataset, letter: str, name: str, scales) -> list[tuple]:
     """(heading, map of shape (time, node), scale, colours) of the four panels."""
     shown = rollout.isel(replicate=0)
-    truth, found = shown["mean_true"].values, shown["mean_estimate"].values
+    truth, estimate = shown["mean_true"].values, shown["mean_estimate"].values
     mean, error, std = (scales[of] for of in ("mean", "error", "std"))
     model = name.capitalize()
     if name == MAIN:
@@ -134,8 +134,8 @@ def _maps(rollout: xr.Dataset, letter: str, name: str, scales) -> list[tuple]:
         first = f"Truth, std of ${letter}$", true, std, POSITIVE
     return [
         first,
-        (f"{model}, $\\mathrm{{E}}[\\hat{{{letter}}}]$", found, mean, SIGNED),
-        ("Absolute error of the mean", np.abs(found - truth), error, POSITIVE),
+        (f"{model}, $\\mathrm{{E}}[\\hat{{{letter}}}]$", estimate, mean, SIGNED),
+        ("Absolute error of the mean", np.abs(estimate - truth), error, POSITIVE),
         (
             f"{model}, std of $\\hat{{{letter}}}$",
             shown["std_estimate"].values,

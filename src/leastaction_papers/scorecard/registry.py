@@ -1,4 +1,4 @@
-"""What the packages of the papers bring, found by name."""
+"""What the packages of the papers register, by name."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -23,7 +23,7 @@ def tables() -> dict[str, str]:
 @families.of_families
 def example_figures() -> dict[str, tuple[str, ...]]:
     """By contract or kind of the data, the figures of an example."""
-    found = {}
+    figures = {}
     for folder in families.modules("figures"):
-        found |= getattr(folder, "EXAMPLE", {})
-    return found
+        figures |= getattr(folder, "EXAMPLE", {})
+    return figures
