@@ -557,7 +557,10 @@ def judged(machine: Machine) -> tuple[str, str, str]:
     if law.verdict == "no law found":
         return "refused", "", said
     L, D = machine.truth
-    compared = law.score(la.System(L, dissipation=D))
+    try:
+        compared = law.score(la.System(L, dissipation=D))
+    except ValueError:  # a term of the truth is no candidate
+        return ("silent" if law.verdict == "found" else "honest"), "", said
     harmless = [t for t in compared.extra if _holds_zero(law, t)]
     exact = not compared.missing and len(harmless) == len(compared.extra)
     covered, free, worst = _coverage(law, compared)

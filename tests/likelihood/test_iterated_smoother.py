@@ -10,7 +10,7 @@ from leastaction.core.expressions import parse
 from leastaction.likelihood.covariance import spread, whiteness
 from leastaction.likelihood.iterated_smoother import begin_levels, fit, smooth_motion
 from leastaction.likelihood.measured_motion import MeasuredMotion
-from leastaction.likelihood.missed_force import memory, tone
+from leastaction.likelihood.missed_force import Memory, memory, tone
 from leastaction.likelihood.term_selection import Candidates, Quadratic, select
 from leastaction.trajectories.variational_equations import WIDTH, variational_equations
 
@@ -122,6 +122,19 @@ def test_a_tone_is_named_and_neither_it_nor_white_noise_is_a_memory(
     seen = np.array(named)[~np.isnan(named)]
     assert np.abs(seen - 0.57).max(initial=0.0) < 0.02
     assert len(seen) >= 3 if hidden_tone else not len(seen)
+
+
+@pytest.mark.parametrize(
+    ("share", "counts"),
+    [(1.0, True), (0.2, True), (1.8, True), (2.2, False), (6.0, False), (-0.1, False)],
+)
+def test_a_memory_counts_that_the_one_of_whole_runs_explains(share, counts):
+    """With its share of these coefficients innovations are smaller, not larger."""
+    root, coefficients = np.array([[3.0, 1.0], [0.0, 2.0]]), np.array([0.5, -2.0])
+    here = np.square(root @ coefficients).sum()
+    near = Memory(here, 1.0, np.zeros(1), np.zeros((2, 1)), coefficients, root)
+    runs = near._replace(coefficients=share * coefficients)
+    assert near.explained_by(runs) == counts
 
 
 def candidates(required=()):

@@ -136,6 +136,23 @@ def test_a_joint_that_turns_is_no_degrees_for_radians(tmp_path):
         imported(rig(trajectory=None), tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("factor", "wrapped"), [(1.0, False), (57.3, False), (57.3, True)]
+)
+def test_a_rotor_turns_in_radians_but_swings_in_degrees(tmp_path, factor, wrapped):
+    """32 turns, of which one is slower by half a radian at its top than at its foot."""
+    time = np.arange(0, 20, 0.01)
+    angle = factor * (2 * np.pi * 1.6 * time + 0.3 * np.sin(2 * np.pi * 1.6 * time))
+    write(
+        tmp_path, zip(time, angle % 360 if wrapped else angle, strict=True), "t,theta"
+    )
+    if factor == 1:
+        assert np.ptp(imported(rig(trajectory=None), tmp_path)["q"].values) > 100
+    else:
+        with pytest.raises(RecordingError, match="turns.*unit: deg"):
+            imported(rig(trajectory=None), tmp_path)
+
+
 def test_a_gap_begins_a_trajectory_and_a_missing_row_does_not(tmp_path):
     table = [r for i, r in enumerate(ROWS[:800]) if not 300 <= i < 340 and i != 600]
     write(tmp_path, table)

@@ -44,11 +44,24 @@ class Memory(NamedTuple):
     asked: float  # by the extended BIC
     change: np.ndarray  # of the active coefficients beside them
     widening: np.ndarray  # root of what their covariance grows by, (lagged, active)
+    coefficients: np.ndarray  # of the lagged velocities
+    root: np.ndarray  # R, RᵀR the information of these
 
     @property
     def is_seen(self) -> bool:
         """Whether the missed force depends on the states before."""
         return self.gain > self.asked
+
+    def explained_by(self, far: "Memory") -> bool:
+        """Whether the memory of whole runs makes these innovations smaller at all.
+
+        A filter before a converter looks like a memory within a sample, and moves no
+        run by it. Of what lagged velocities explain here those of whole runs leave the
+        part .02 to .04 (root) with a late feedback and .15 to .48 with hysteresis, 3
+        and 4 draws; of the Silverbox 2.2.
+        """
+        left = self.root @ (self.coefficients - far.coefficients)
+        return bool(left @ left < self.gain)
 
     @property
     def deviations(self) -> np.ndarray:
@@ -82,12 +95,15 @@ def memory(fit: Fit, period: float) -> Memory:
     seen = values > SINGULAR * len(g)
     root = (axes[:, seen] / np.sqrt(values[seen])).T
     score = root @ (g[own:] - beside.T @ g[:own])
-    active = len(fit.active)
+    active, scale = len(fit.active), size[own:]
+    of_lagged = root.T @ score / scale
+    information = np.sqrt(values[seen])[:, None] * axes[:, seen].T * scale
     widening = -(root @ beside.T)[:, :active] / size[:active]
     tau = found.correlation_length
     independent = max(found.count / tau, np.e)
     asked = tau * count * (np.log(independent) + 2 * np.log(count))
-    return Memory(float(score @ score), asked, score @ widening, widening)
+    change, gain = score @ widening, float(score @ score)
+    return Memory(gain, asked, change, widening, of_lagged, information)
 
 
 def of_forces(fit: Fit) -> np.ndarray:

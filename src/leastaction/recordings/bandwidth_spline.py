@@ -152,6 +152,21 @@ def spectrum(series: Sequence[np.ndarray], dt: float, angle: bool = False) -> Sp
     return Spectrum(f, density, line, float(main), float(bandwidth))
 
 
+def oscillation(q: np.ndarray, turn: int) -> np.ndarray:
+    """Half the largest range within a main period, a linear drift removed.
+
+    The angle of a joint that keeps turning has a range that says nothing about how
+    well it is to be predicted. Shapes are (sample, dof) and (dof,); a main period has
+    `turn` samples.
+    """
+    turn = min(turn, len(q))
+    line = np.stack([np.ones(turn), np.linspace(-1, 1, turn)], axis=1)
+    onto = line @ np.linalg.pinv(line)
+    starts = range(0, len(q) - turn + 1, max(turn // 4, 1))
+    parts = [q[i : i + turn] for i in starts]
+    return np.max([np.ptp(p - onto @ p, axis=0) / 2 for p in parts], axis=0)
+
+
 def _crossings(series: Sequence[np.ndarray]) -> float:
     """Half the share of steps in which a coordinate crosses its median."""
     steps = [np.diff(np.sign(y - np.median(y))) != 0 for y in series]

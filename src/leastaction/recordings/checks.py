@@ -8,7 +8,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from leastaction.recordings.bandwidth_spline import difference_noise, spectrum
+from leastaction.recordings.bandwidth_spline import (
+    difference_noise,
+    oscillation,
+    spectrum,
+)
 from leastaction.recordings.columns import rough_sensors
 from leastaction.recordings.excitation import (
     autocorrelation,
@@ -37,7 +41,8 @@ LEAST_SATURATED, SATURATED_OVER_NEXT = 10, 5.0
 PERIODS_OF_STUCK = 3.0
 # Of a random motion whose period is not seen: 8 samples in one correlate by 0.71.
 LEAST_CORRELATION_OF_NEIGHBOURS = 0.6
-# Half the range of an angle, rad, beyond which it is taken for degrees.
+# Half the range of an angle in a main period, a drift removed, beyond which it is taken
+# for degrees: ten turns back and forth.
 LARGEST_ANGLE = 30.0
 # Half the range over the noise: refused below the first, warned of below the second.
 LEAST_SIGNAL_TO_NOISE, POOR_SIGNAL_TO_NOISE = 5.0, 100.0
@@ -154,11 +159,17 @@ def refuse(
         if size == 0:
             value = own[0][0] / column.factor + column.offset
             reject("no motion", where, value=float(value))
+        raw = [t.values[:, place] for t in kept]
         turns = column.in_radians and spans[place] / 2 > LARGEST_ANGLE
         if turns and "turns" not in accepted:
-            reject("turns", where, span=2 * size, turns=size / np.pi)
+            period = 1 / spectrum(own, clock.step, column.angle).main
+            rows = max(round(period / clock.step), 8)
+            swing = max(oscillation(y[:, None], rows)[0] for y in raw)
+            # Beyond a turn there are no jumps in rad; in degrees, steps look like some.
+            jumps = max(map(np.ptp, raw)) != spans[place]
+            if jumps or swing > LARGEST_ANGLE:
+                reject("turns", where, span=2 * size, turns=size / np.pi)
         _refuse_rates(where, file, name, place, series, channels, clock, accepted)
-        raw = [t.values[:, place] for t in kept]
         if name not in rough:
             least = LEAST_DRIVEN_PERIODS if channels["input"] else LEAST_PERIODS
             least = LEAST_RANDOM_PERIODS if random else least

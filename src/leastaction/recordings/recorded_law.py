@@ -12,6 +12,7 @@ from leastaction.core.estimate import LagrangianEstimate, lagrangian_estimate
 from leastaction.likelihood.covariance import nearest_absent, spread
 from leastaction.likelihood.missed_force import memory, tone
 from leastaction.likelihood.term_selection import equally_good
+from leastaction.recordings.bandwidth_spline import oscillation
 from leastaction.recordings.contracts import OF_COORDINATES
 from leastaction.recordings.inputs import LAG, TIME_CONSTANT, has_unknown_gain
 from leastaction.recordings.refusals import RecordingError
@@ -82,7 +83,9 @@ def estimate(
     every = np.zeros((len(noise.deviations), len(law.c)))
     every[:, law.fit.active] = noise.deviations
     absent = nearest_absent(law.quadratic, law.solution)
-    lagged = memory(law.fit, problem.period)
+    lagged, far = memory(law.fit, problem.period), found.horizons.far
+    if far is not None and not lagged.explained_by(memory(far, problem.period)):
+        lagged = lagged._replace(gain=0.0)
     past = np.zeros((len(lagged.deviations), len(law.c)))
     past[:, law.fit.active] = lagged.deviations
     model_errors = found.of_width, found.dynamics.deviations, found.horizons.deviation
@@ -243,21 +246,6 @@ def alike(problem, law, gain: float) -> list[dict]:
             }
         )
     return found
-
-
-def oscillation(q: np.ndarray, turn: int) -> np.ndarray:
-    """Half the largest range within a main period, a linear drift removed.
-
-    The angle of a joint that keeps turning has a range that says nothing about how
-    well it is to be predicted. Shapes are (sample, dof) and (dof,); a main period has
-    `turn` samples.
-    """
-    turn = min(turn, len(q))
-    line = np.stack([np.ones(turn), np.linspace(-1, 1, turn)], axis=1)
-    onto = line @ np.linalg.pinv(line)
-    starts = range(0, len(q) - turn + 1, max(turn // 4, 1))
-    parts = [q[i : i + turn] for i in starts]
-    return np.max([np.ptp(p - onto @ p, axis=0) / 2 for p in parts], axis=0)
 
 
 def force_window(motion, noise, equations, period) -> float:
