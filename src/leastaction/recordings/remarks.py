@@ -379,7 +379,12 @@ def doubts(model: xr.Dataset) -> list[str]:
     m["follows"] = (
         f"; those before predict {share:.2g} % of their power" if share > 0 else ""
     )
-    m["when"] = ", ".join(f"{time:.4g}" for time in np.sort(model["impulse_time"]))
+    several = len(np.unique(model["innovation_trajectory"])) > 1
+    events = zip(model["impulse_trajectory"].values, model["impulse_time"], strict=True)
+    m["when"] = ", ".join(
+        f"{time:.4g}" + f" (trajectory {k + 1:.0f})" * several
+        for k, time in sorted((k, float(time)) for k, time in events)
+    )
     is_missing = m["best_absent_score"] > m["term_penalty"]
     is_coloured = m["colour_ratio"] > LEAST_MEMORY_SCORE**2
     has_line = m["line_p_value"] < LEAST_P_VALUE
