@@ -171,7 +171,9 @@ def screw_of(readings: Sequence[Symmetry], fits: SymmetricFits) -> list[Symmetry
         return replace(computed, offset=offset, matrix=matrix)
 
     def height(advance: float, basis: WeightSpace) -> float:
-        return evidence(fits.most_probable([screw(advance)], basis))
+        # The length scale of the free fit is enough where features are as rich.
+        enough = -np.inf if basis is poor else np.inf
+        return evidence(fits.most_probable([screw(advance)], basis, enough))
 
     def highest(basis: WeightSpace, start: float, factor: float, error: float):
         return scipy.optimize.minimize_scalar(
