@@ -593,6 +593,15 @@ def _coverage(law, compared) -> tuple[int, int, float]:
     return covered, free, worst
 
 
+def row(make: Callable, seed: int) -> tuple[str, str]:
+    """Kind of the outcome of a machine, and its row of a table in Markdown."""
+    rng = np.random.default_rng([seed, zlib.crc32(make.__name__.encode())])
+    begun = clock.process_time()
+    kind, about, said = judged(make(rng))
+    used = clock.process_time() - begun
+    return kind, f"| {make.__name__} | {kind} | {about} | {used:.0f} | {said[:200]} |"
+
+
 def main(makers) -> None:
     """Print one row a machine, and how often each outcome came."""
     asked = argparse.ArgumentParser()
@@ -603,16 +612,9 @@ def main(makers) -> None:
     for make in makers:
         if asked.names and make.__name__ not in asked.names:
             continue
-        rng = np.random.default_rng([asked.seed, zlib.crc32(make.__name__.encode())])
-        begun = clock.process_time()
-        machine = make(rng)
-        kind, about, said = judged(machine)
-        used = clock.process_time() - begun
+        kind, text = row(make, asked.seed)
         counts[kind] = counts.get(kind, 0) + 1
-        print(
-            f"| {make.__name__} | {kind} | {about} | {used:.0f} | {said[:200]} |",
-            flush=True,
-        )
+        print(text, flush=True)
     print(counts)
 
 
