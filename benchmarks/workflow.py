@@ -6,10 +6,12 @@ Two examples of `config/quick.yaml` up to their scores, in a folder that is thro
 job by job with an empty cache of kernels, then both ways in turn with a full one, the
 lowest of three. Seconds are user + system of a process and its children. A loop of
 plain Python stands beside them: on another machine, or beside other work, all grow.
-Of a finished `make reproduce` in this folder, CPU of the jobs and results are added up.
+Of a finished `make reproduce` in this folder, CPU of the jobs and results are added up;
+the work of a stage is what its log says, with what it imports on its way.
 """
 
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -126,11 +128,21 @@ def reproduced() -> dict[str, float]:
     """CPU of the jobs of the last reproduction in this folder, and what it left."""
     if not (ROOT / "results" / "scorecard.csv").exists():
         return {}
-    used = [job_usage(path) for path in (ROOT / "logs").rglob("*.tsv")]
+    by_jobs, of_stages, work = [], [], 0.0
+    for path in (ROOT / "logs").rglob("*.tsv"):
+        used = job_usage(path)
+        by_jobs.append(used["user"] + used["system"])
+        text = path.with_suffix(".log").read_text()
+        if done := re.findall(r"done in [\d.]+ s, ([\d.]+) s of CPU", text):
+            of_stages.append(by_jobs[-1])
+            work += sum(map(float, done))
     files = [path for path in (ROOT / "results").rglob("*") if path.is_file()]
     return {
-        "reproduction, its jobs together": sum(u["user"] + u["system"] for u in used),
-        "reproduction, jobs": len(used),
+        "reproduction, its jobs together": sum(by_jobs),
+        "reproduction, jobs": len(by_jobs),
+        "reproduction, jobs of stages": sum(of_stages),
+        "reproduction, work of these stages": work,
+        "R: jobs of stages over their work": sum(of_stages) / work,
         "reproduction, its results, GB": sum(f.stat().st_size for f in files) / 1e9,
     }
 

@@ -452,7 +452,8 @@ class Mutants:
             result = self.folder / "trace"
             result.unlink(missing_ok=True)
             self._run([str(path)], 8 * TRACED, str(result))
-            lines, seconds = pickle.loads(result.read_bytes())
+            known = result.exists()
+            lines, seconds = pickle.loads(result.read_bytes()) if known else ({}, {})
             modules = {file for places in lines.values() for file, _ in places}
             then = {file: texts[file] for file in modules if file in texts}
             at.write_bytes(pickle.dumps((path.read_text(), then, lines, seconds)))

@@ -34,10 +34,13 @@ def record(per_second: float, seed: int) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def laws() -> dict:
-    time = STEP * np.arange(SAMPLES)
+    """Each of two trajectories."""
+    time = STEP * np.arange(SAMPLES // 2)
     return {
         per_second: la.learn(
-            {"x": record(per_second, 3)}, time=time, excitation="random"
+            {"x": np.split(record(per_second, 3), 2)},
+            time=[time, time],
+            excitation="random",
         )
         for per_second in (2.0, 1e5)
     }
@@ -47,6 +50,7 @@ def test_impulses_are_named_with_their_rate(laws):
     data = laws[2.0].dataset
     assert float(data["impulse_rate"]) == pytest.approx(2.0, rel=0.5)
     assert "comes in impulses, about" in str(laws[2.0])
+    assert "(trajectory 1)" in str(laws[2.0]) and "(trajectory 2)" in str(laws[2.0])
     level, error = (
         float(data[f"volatility_{n}"].squeeze()) for n in ("estimate", "std")
     )
@@ -58,6 +62,9 @@ def test_a_figure_shows_the_sizes_of_impulses_over_time(laws):
     sizes = laws[2.0].dataset["impulse_size"].values.ravel()
     largest = np.sort(np.abs(sizes[np.isfinite(sizes)]))[-20:]
     assert largest.min() > 0.5 and largest.max() < 4 / np.sqrt(2.0)
+    marks = laws[2.0].plot("force_spectrum").axes[1].lines[-1]
+    assert np.abs(marks.get_ydata()) == pytest.approx(largest[-5:].mean(), rel=0.3)
+    assert 0 < (marks.get_xdata() > STEP * SAMPLES / 2).sum() < len(marks.get_xdata())
     rows = {k: len(law.plot("force_spectrum").axes) for k, law in laws.items()}
     assert rows == {2.0: 2, 1e5: 1}
 

@@ -1,7 +1,11 @@
 """Martingale moments: sums over the ensemble, however it is walked through."""
 
+import math
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import sympy as sp
 from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended, system
 
 from leastaction.core.contracts import ContractError, problems
@@ -194,3 +198,69 @@ def test_slow_motion_is_known_as_well_from_every_tenth_sample():
     np.testing.assert_allclose(
         tenth.volatility.volatility, every.volatility.volatility, rtol=1e-5
     )
+
+
+@pytest.mark.parametrize("most", [1, 9, 10, 34, 35, 10**4])
+@pytest.mark.parametrize("degree", [1, 2, 3, 4])
+@pytest.mark.parametrize("coordinates", [("x",), ("x", "y")])
+def test_instruments_are_the_monomials_of_a_degree(coordinates, degree, most):
+    """The largest degree with as few as allowed, but no lower one than 2."""
+    size = 2 * len(coordinates)
+    able = [k for k in range(3, degree + 1) if math.comb(size + k, k) <= most]
+    wanted = max([min(degree, 2), *able])
+    settings = {"instrument_degree": degree, "most_instruments": most}
+    found = martingale_moments.monomial_instruments(coordinates, settings)
+    assert len(set(found)) == len(found) == math.comb(size + wanted, wanted)
+    degrees = [
+        sp.Poly(z, sp.Symbol("o"), *z.free_symbols).total_degree() for z in found
+    ]
+    assert max(degrees) == wanted
+
+
+NOISE = {
+    "volatility_term": np.array(["1", "x**2", "xdot*ydot"]),
+    "squared_volatility": np.array([[[0.5, 2.0, 0.0], [3.0, 0.0, 0.0]]]),
+    "realised_covariation": np.array([[[4.0, 0.3], [0.3, 9.0]]]),
+    "perfect_square": np.array([[0, 1]]),
+}
+
+
+def noise_law(**changes):
+    each = {k: SimpleNamespace(values=v) for k, v in (NOISE | changes).items()}
+    return martingale_moments.NoiseLaw(each, ["x", "y"])
+
+
+def test_weights_are_one_over_the_square_of_the_noise():
+    """In units of its mean, one where it is constant; of a path at rest."""
+    for x in (0.0, 0.5, 1.0, 3.0):
+        q = np.tile([x, -1.0], (5, 1))
+        weights = noise_law().weights(q, np.zeros((5, 2)), 1, 4)
+        expected = [4 / (0.5 + 2 * x**2), 1.0]
+        assert weights == pytest.approx(np.tile(expected, (3, 1)))
+    constant = {"volatility_term": ["1"], "squared_volatility": np.ones((1, 2, 1))}
+    assert not noise_law(**constant).varies
+
+
+@pytest.mark.parametrize(("square", "most"), [(0, 1e2), (1, 1e8)])
+def test_weights_are_bounded_where_the_noise_vanishes(square, most):
+    law = np.array([[[0.0, 2.0, 0.0], [3.0, 0.0, 0.0]]])
+    perfect = np.array([[square, 1]])
+    noise = noise_law(squared_volatility=law, perfect_square=perfect)
+    weights = noise.weights(np.zeros((3, 2)), np.zeros((3, 2)), 1, 3)
+    assert weights == pytest.approx(np.tile([most, 1.0], (2, 1)))
+
+
+def test_ito_correction_of_two_processes():
+    """½ Σ_b g_b ∂(M_ab g_b)/∂q̇_b by hand, of p = x ẋ³ + ẋ ẏ.
+
+    g² is ½ + 2x² in the equation of x, 3 + 0.7 ẋẏ in that of y.
+    """
+    law = np.array([[[0.5, 2.0, 0.0], [3.0, 0.0, 0.7]]])
+    noise = noise_law(squared_volatility=law)
+    names = {s.name: s for s in sum(noise._squares).free_symbols}
+    x, v, w = (names[name] for name in ("x", "xdot", "ydot"))
+    (correction,) = noise.ito_correction([x * v**3 + v * w])
+    values = dict(zip(noise.parameters, noise.values, strict=True))
+    correction = correction.subs({names[name]: k for name, k in values.items()})
+    expected = (6 * x * v * (0.5 + 2 * x**2) + v * 0.7 * v / 2) / 2
+    assert sp.expand(correction - expected) == 0

@@ -10,6 +10,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import leastaction as la
+from leastaction.core.own_data import Samples
+from leastaction.ports.own_data import Ports
 
 MOTOR = {"J_12": -0.5, "R_11": 1.0, "R_22": 0.2, "B_11": 1.0, "phi**2": 1, "p**2": 2}
 COLUMNS = {
@@ -99,6 +101,19 @@ def test_a_loss_that_is_no_constant_is_named():
 def test_columns_that_make_no_port_are_refused(more, message):
     with pytest.raises(la.RecordingError, match=message):
         learned(motor(11), **more)
+
+
+def test_units_of_outputs_are_those_of_their_ports():
+    """Whatever the order in which outputs were written."""
+    names = {"states": ("x",), "inputs": ("v", "f"), "outputs": ("f", "v")}
+    units = {"states": ("J s",), "inputs": ("V", "N"), "outputs": ("m/s", "A")}
+    series = {
+        k: [np.arange(120.0)[:, None] + np.arange(len(v))] for k, v in names.items()
+    }
+    motions = Ports().observations(Samples(series, names, units, 0.1, ("a",)))
+    assert motions.attrs["units_of_outputs"] == ["A", "m/s"]
+    assert motions.attrs["units_of_inputs"] == ["V", "N"]
+    assert motions["y"].values[0, 0, 0].tolist() == [1.0, 0.0]
 
 
 def test_a_motion_of_ten_samples_is_too_short():

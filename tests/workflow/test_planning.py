@@ -39,19 +39,15 @@ def test_nothing_to_do(finished):
     assert "Nothing to be done" in result.stdout + result.stderr
 
 
-def test_touched_files_run_nothing(restored):
+def test_touched_files_comments_and_layout_run_nothing(restored):
+    for file in (restored.folder / "src").rglob("*.py"):
+        file.write_text("# A comment.\n\n" + file.read_text())
     now = time.time()
     for top in ("config", "workflow", "src", "profiles"):
         path = restored.folder / top
         files = path.rglob("*") if path.is_dir() else [path]
         for file in files:
             os.utime(file, (now, now))
-    assert restored.plan() == set()
-
-
-def test_comments_and_layout_run_nothing(restored):
-    for file in (restored.folder / "src").rglob("*.py"):
-        file.write_text("# A comment.\n\n" + file.read_text())
     assert restored.plan() == set()
 
 

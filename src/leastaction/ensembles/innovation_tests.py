@@ -52,14 +52,15 @@ class Impulses(NamedTuple):
 
     Its excess `kurtosis` in all, and in standard deviations of one of a Gaussian force,
     the `score`; the `rate` of impulses of normal sizes that have it, 1/s; the part of
-    it that the `LARGEST` events alone carry, and when these are, s. The likeliest size
-    of an impulse at each sample of each record is its momentum.
+    it that the `LARGEST` events alone carry, in which records these are, and when, s.
+    The likeliest size of an impulse at each sample of each record is its momentum.
     """
 
     kurtosis: float
     score: float
     rate: float
     part: float
+    records: np.ndarray
     times: np.ndarray
     sizes: list[np.ndarray]
 
@@ -143,10 +144,9 @@ def _of_filter(shape: np.ndarray, root: float, series, dt: float) -> Impulses:
     rate = _rate(kurtosis, min(1.0, norm**2 * dt * np.sum(rho**2) / variance), rho, dt)
     places, carried = _largest(z, len(shape))
     share = carried / np.sum(z**4 - 3 * variance**2)
-    times = _times(places, filtered, dt)
-    return Impulses(
-        kurtosis, score, rate, share, times, _sizes(filtered, series, root / norm)
-    )
+    sizes = _sizes(filtered, series, root / norm)
+    events = _events(places, filtered, dt)
+    return Impulses(kurtosis, score, rate, share, *events, sizes)
 
 
 def _rate(kurtosis: float, part: float, rho: np.ndarray, dt: float) -> float:
@@ -166,11 +166,15 @@ def _sizes(filtered, series, unit: float) -> list[np.ndarray]:
     return result
 
 
-def _times(places: np.ndarray, filtered: Sequence[np.ndarray], dt: float):
-    """Times, s, from the begin of their record, of places in all records together."""
+def _events(places: np.ndarray, filtered: Sequence[np.ndarray], dt: float):
+    """Records, and times, s, from their beginning, of places in all of them together.
+
+    >>> _events(np.array([2, 4]), [np.zeros(3), np.zeros(3)], 0.5)
+    (array([0, 1]), array([1.5, 1. ]))
+    """
     ends = np.cumsum([0, *map(len, filtered)])
     record = np.searchsorted(ends, places, side="right") - 1
-    return (places - ends[record] + 1) * dt
+    return record, (places - ends[record] + 1) * dt
 
 
 def _shapes(law, kicks, noise, dt: float) -> list[np.ndarray] | None:

@@ -239,6 +239,12 @@ def lagrangian(
                 "s",
                 "times of the largest impulses",
             ),
+            "impulse_trajectory": (
+                ("event",),
+                np.full(LARGEST, np.nan) if shocks is None else 1.0 * shocks.records,
+                "1",
+                "trajectories of the largest impulses",
+            ),
             "force_bound": (
                 ("dof",),
                 force_bound(model, tests, scaled),

@@ -195,8 +195,8 @@ class Innovations(NamedTuple):
     def standardised(self) -> Iterator[np.ndarray]:
         """e⁰ / √V of the measurements of every sensor, about their mean."""
         for e, V in zip(self.e.T, self.V.T, strict=True):
-            seen = np.isfinite(V)
-            z = e[seen] / np.sqrt(V[seen])
+            measured = np.isfinite(V)
+            z = e[measured] / np.sqrt(V[measured])
             yield z - z.mean()
 
     @property
@@ -236,27 +236,27 @@ def augmented_filter(
     return _run(model, process, sensor, False)[0]
 
 
-def _run(model, process, sensor, kept):
+def _run(model, process, sensor, with_states):
     rows, sensors = model.y.shape
     states, columns = model.B.shape[1:]
     moment = np.zeros((int(model.block.max()) + 1, columns + 1, columns + 1))
     logs, e, V = np.zeros(3), np.empty((rows, sensors)), np.empty((rows, sensors))
-    stored = rows if kept else 0
+    stored = rows if with_states else 0
     P, x = np.empty((stored, states, states)), np.empty((stored, states))
     _functions().run(
         model.y, model.begin, model.block, model.A, model.B, model.d, model.Q,
         np.square(process), model.P0, np.square(sensor), model.relative_R,
-        moment, logs, kept, e, V, P, x,
+        moment, logs, with_states, e, V, P, x,
     )  # fmt: skip
     upper = np.swapaxes(np.tril(moment, -1), 1, 2)
-    found = Innovations(moment + upper, logs[0], logs[1], int(logs[2]), e, V)
-    return found, P, x
+    innovations = Innovations(moment + upper, logs[0], logs[1], int(logs[2]), e, V)
+    return innovations, P, x
 
 
 def smoothed(
     model: LinearModel, process: np.ndarray, sensor: np.ndarray
 ) -> tuple[np.ndarray, Innovations]:
     """Means of all states given all measurements, (row, state), and innovations."""
-    found, P, x = _run(model.shifted(np.zeros(model.B.shape[2])), process, sensor, True)
-    _functions().smooth(model.begin, model.A, found.e, found.V, P, x)
-    return x, found
+    run, P, x = _run(model.shifted(np.zeros(model.B.shape[2])), process, sensor, True)
+    _functions().smooth(model.begin, model.A, run.e, run.V, P, x)
+    return x, run

@@ -23,9 +23,9 @@ from leastaction.likelihood.term_selection import Quadratic, Solution
 LAGS, LEAST_WHITENESS = 20, 1e-5
 
 
-def whiteness(found: Innovations) -> float:
+def whiteness(innovations: Innovations) -> float:
     """P-value of Ljung and Box's test of whiteness; of all sensors by Bonferroni."""
-    series = list(found.standardised())
+    series = list(innovations.standardised())
     values = [ljung_box([z[:, None]], LAGS, least=1.0) for z in series]
     return min(1.0, len(series) * min(values))
 
@@ -39,20 +39,20 @@ class Spread:
     whiteness: float  # p-value
 
 
-def spread(found: Innovations) -> Spread:
+def spread(innovations: Innovations) -> Spread:
     """Deviations by information or sandwich, whichever the innovations ask for."""
-    G = found.information
+    G = innovations.information
     size = np.sqrt(np.maximum(np.diag(G), 1e-300))
     values, vectors = np.linalg.eigh(G / np.outer(size, size))
     values = np.maximum(values, 1e-14)
     root = (vectors / np.sqrt(values)).T / size
-    white = whiteness(found)
+    white = whiteness(innovations)
     if white > LEAST_WHITENESS:
         return Spread(root, 0, white)
-    scores = -found.moment[:, 0, 1:]
+    scores = -innovations.moment[:, 0, 1:]
     scores = scores - scores.mean(axis=0)
-    length = found.count / len(scores)
-    joined = min(1 + int(found.correlation_length / length), len(scores) // 4)
+    length = innovations.count / len(scores)
+    joined = min(1 + int(innovations.correlation_length / length), len(scores) // 4)
     sums = np.apply_along_axis(np.convolve, 0, scores, np.ones(joined))
     count = len(scores) // joined
     rows = np.sqrt(count / (count - 1) / joined) * sums @ (root.T @ root)
@@ -64,8 +64,8 @@ def nearest_absent(quadratic: Quadratic, law: Solution) -> np.ndarray:
 
     Terms that the extended BIC accepts are corrections, which are listed.
     """
-    gain, asked = quadratic.gains(law), quadratic.penalty * quadratic.candidates.price
-    part = np.where((gain > 0) & (gain < asked), deviation_of_absent(gain, asked), 0.0)
+    gain, price = quadratic.gains(law), quadratic.penalty * quadratic.candidates.price
+    part = np.where((gain > 0) & (gain < price), deviation_of_absent(gain, price), 0.0)
     k = int(np.argmax(part))
     if not part[k] > 0:
         return np.zeros_like(law.x)

@@ -64,9 +64,9 @@ class SensedField:
     @cached_property
     def coefficients(self) -> np.ndarray:
         """Coefficients of all candidates of L, then of D."""
-        own = self.candidates
-        result = np.zeros(len(own.lagrangian) + len(own.dissipation))
-        for place, value in own.references:
+        candidates = self.candidates
+        result = np.zeros(len(candidates.lagrangian) + len(candidates.dissipation))
+        for place, value in candidates.references:
             result[place] = value
         result[self.columns] = self.dataset["theta"].values[0][: len(self.columns)]
         return result
@@ -120,11 +120,11 @@ class SensedField:
         ).model
         structure = Structure(tuple(self.columns), "equal")
         of_record = model.innovations(structure, self.dataset["theta"].values[0])
-        found = [of_record(k) for k in range(len(sensed.records))]
-        if any(one is None for one in found):
+        filtered = [of_record(k) for k in range(len(sensed.records))]
+        if any(one is None for one in filtered):
             nothing = np.full_like(readings["reading"].values[0], np.inf)
             return nothing, np.ones_like(nothing)
-        errors, variances = (np.array(part) for part in zip(*found, strict=True))
+        errors, variances = (np.array(part) for part in zip(*filtered, strict=True))
         return errors, variances
 
     def __str__(self) -> str:

@@ -214,16 +214,16 @@ def _searched(readings: Readings, candidates: Candidates, search_terms: bool):
         result = search.run([first], "white", search_terms)
         law = result.fit.structure, result.fit.theta
         coefficients = likelihood.model.parameters(*law).coefficients
-        kept = kept_modes(full, readings, coefficients)
-        if kept <= likelihood.model.dof:
+        dof = kept_modes(full, readings, coefficients)
+        if dof <= likelihood.model.dof:
             break
         # Terms stand in for modes that were left out: again with those.
         begun = likelihood.model.parameters(*first).coefficients
-        likelihood = likelihood_of(fields, full, readings, begun, kept)
+        likelihood = likelihood_of(fields, full, readings, begun, dof)
     else:
         raise ValueError(NO_LINE)
     # Functions that are the modes of the law itself converge fastest.
-    likelihood = likelihood_of(fields, full, readings, coefficients, kept)
+    likelihood = likelihood_of(fields, full, readings, coefficients, dof)
     result = replace(result, fit=likelihood.fit(*law))
     if not np.isfinite(result.fit.value):
         raise ValueError(NO_LINE)
@@ -241,16 +241,16 @@ def tapered(candidates: FieldCandidates) -> list[str]:
     ]
 
 
-def likelihood_of(candidates, full: Modal, readings: Readings, coefficients, kept: int):
+def likelihood_of(candidates, full: Modal, readings: Readings, coefficients, dof: int):
     """Likelihood in the modes of some coefficients."""
     squares, vectors = full.modes(coefficients)
-    library = QuadraticLibrary(candidates, full.reduced(vectors[:, :kept]))
+    library = QuadraticLibrary(candidates, full.reduced(vectors[:, :dof]))
     shapes = library.modal.shapes
     values = np.concatenate([record.y for record in readings.records])
     main = main_frequency(readings.orders, [r.y for r in readings.records], readings.dt)
     moved = np.nanstd(values, axis=0) / main**readings.orders
     largest = np.abs(shapes).max()
-    rates = np.sqrt(np.maximum(squares[:kept], main**2))
+    rates = np.sqrt(np.maximum(squares[:dof], main**2))
     q = moved.max() / largest * main / rates
     noise = np.sqrt(third_differences(readings.records))
     return Likelihood(
@@ -258,7 +258,7 @@ def likelihood_of(candidates, full: Modal, readings: Readings, coefficients, kep
             library,
             channels_at(readings.sensors, shapes),
             [
-                Record(r.y, np.zeros((1, kept)), np.zeros(kept, bool))
+                Record(r.y, np.zeros((1, dof)), np.zeros(dof, bool))
                 for r in readings.records
             ],
             readings.dt,
@@ -312,13 +312,13 @@ def starts_of(full: Modal, readings: Readings, usable) -> list[np.ndarray]:
     main = main_frequency(readings.orders, series, readings.dt)
     elastic = [i for i in usable if i < len(full.stiffness)]
     lossy = [i - len(full.stiffness) for i in usable if i >= len(full.stiffness)]
-    found = []
+    realisations = []
     for per_period in LAGS_PER_PERIOD:
         stride = max(1, round(2 * np.pi / main / readings.dt / per_period))
         for count in MODES_OF_START:
             realised = StochasticRealisation(series, stride, BLOCKS, 2 * count + 1)
             rates, shapes = realised.rates(2 * count, stride * readings.dt)
-            found.append(modes(rates, shapes, count))
+            realisations.append(modes(rates, shapes, count))
     subsets = [[i] for i in elastic] + [list(two) for two in combinations(elastic, 2)]
     result = []
     for chosen in subsets:
@@ -330,7 +330,7 @@ def starts_of(full: Modal, readings: Readings, usable) -> list[np.ndarray]:
             alone[first] *= main**2 / square[square > ROUNDING * square[FEWEST]][mode]
             starts += [
                 (_matched(full, readings, alone, chosen, lossy, outputs), outputs)
-                for outputs in found
+                for outputs in realisations
                 if len(outputs[0]) >= len(chosen)
             ]
         starts.sort(key=lambda start: -_agreement(full, readings, *start))
@@ -413,16 +413,16 @@ def likeliest(candidates, full: Modal, readings: Readings, starts, usable):
         if (text := " ".join(digits)) in tried or not coefficients.any():
             continue
         tried.add(text)
-        kept = min(kept_modes(full, readings, coefficients), MOST_OF_START)
-        likelihood = likelihood_of(candidates, full, readings, coefficients, kept)
+        dof = min(kept_modes(full, readings, coefficients), MOST_OF_START)
+        likelihood = likelihood_of(candidates, full, readings, coefficients, dof)
         start = parameters_of(likelihood.model, coefficients, usable, readings)
         value = likelihood.profiled(*start)[1]
         if value > best:
             best, chosen = value, coefficients
     if chosen is None:
         raise ValueError(NO_LINE)
-    kept = kept_modes(full, readings, chosen)
-    likelihood = likelihood_of(candidates, full, readings, chosen, kept)
+    dof = kept_modes(full, readings, chosen)
+    likelihood = likelihood_of(candidates, full, readings, chosen, dof)
     return likelihood, parameters_of(likelihood.model, chosen, usable, readings)
 
 
@@ -433,9 +433,9 @@ def parameters_of(
 
     The force is that whose motion has the variance that the sensors show.
     """
-    seen = seen_of_modes(model.library.modal, readings, start)[1].sum(axis=0)
+    variances = seen_of_modes(model.library.modal, readings, start)[1].sum(axis=0)
     values = np.concatenate([record.y for record in readings.records])
-    strength = np.sqrt(np.mean(np.nanvar(values, axis=0) / seen))
+    strength = np.sqrt(np.mean(np.nanvar(values, axis=0) / variances))
     noise = np.log(np.sqrt(third_differences(readings.records)))
     columns = tuple(i for i in usable if start[i])
     return Structure(columns, "equal"), np.concatenate(

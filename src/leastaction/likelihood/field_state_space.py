@@ -174,12 +174,12 @@ class FieldCandidates:
         """(position, coefficient) of the term that fixes the scale."""
         u_t = self.jet(1)[0]
         reference = _parsed(self.reference, (str(u_t),), "reference")
-        found = multiples(reference, self.terms("lagrangian"))
-        if not sp.simplify(reference / u_t**2).is_number or len(found) != 1:
+        matches = multiples(reference, self.terms("lagrangian"))
+        if not sp.simplify(reference / u_t**2).is_number or len(matches) != 1:
             raise ValueError(
                 f"library.reference: {reference} is no multiple of {u_t}**2"
             )
-        return found
+        return matches
 
     @property
     def mass(self) -> float:
@@ -345,9 +345,9 @@ def sensor_of(text: str) -> tuple[str, str, float]:
     >>> sensor_of("u_tt(0.6)")
     ('u', 'acceleration', 0.6)
     """
-    found = SENSOR.fullmatch(text)
+    match = SENSOR.fullmatch(text)
     try:
-        return found[1], RATES[found[2] or ""], float(found[3])
+        return match[1], RATES[match[2] or ""], float(match[3])
     except (TypeError, ValueError):
         raise ValueError(
             f"the sensor {text!r} is no place of a field; expected u(0.2) of a "

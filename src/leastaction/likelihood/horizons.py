@@ -92,37 +92,37 @@ class Horizons:
         return difference / 2
 
 
-def of_every(candidates: Candidates, found: Fit) -> Quadratic:
+def of_every(candidates: Candidates, near: Fit) -> Quadratic:
     """The likelihood of all candidates about a fit."""
-    every = np.arange(len(found.c))
-    return Quadratic.of(candidates, found.c, found.of_all(every))
+    every = np.arange(len(near.c))
+    return Quadratic.of(candidates, near.c, near.of_all(every))
 
 
 def selected(
-    candidates: Candidates, found: Fit, noise: np.ndarray | None = None
+    candidates: Candidates, current: Fit, noise: np.ndarray | None = None
 ) -> Law:
     """Terms chosen and fitted again until they stay.
 
     A fit without process noise has that of the sensors beside it, `noise`: missed is
     what they do not explain.
     """
-    seen: set = set()
+    visited: set = set()
     while True:
-        quadratic = of_every(candidates, found)
+        quadratic = of_every(candidates, current)
         if noise is not None:
-            part = float(np.mean(np.square(noise / found.levels.sensor)))
+            part = float(np.mean(np.square(noise / current.levels.sensor)))
             quadratic = replace(quadratic, sensor_share=part * quadratic.count)
-        present = np.flatnonzero(found.c)
-        law = select(quadratic, np.setdiff1d(present, candidates.barred))
+        present = np.flatnonzero(current.c)
+        law = select(quadratic, np.setdiff1d(present, candidates.excluded))
         report("terms: %s", ", ".join(candidates.names[k] for k in law.support))
-        if set(law.support) == set(present) or law.support in seen:
-            return Law(found, quadratic, quadratic.solve(present))
-        seen.add(law.support)
-        start = found.motion, law.x, law.free, found.path, found.levels
+        if set(law.support) == set(present) or law.support in visited:
+            return Law(current, quadratic, quadratic.solve(present))
+        visited.add(law.support)
+        start = current.motion, law.x, law.free, current.path, current.levels
         again = fit(*start, noise is not None, rounds_of_starts=0)
         if again is None:
-            return Law(found, quadratic, quadratic.solve(present))
-        found = again
+            return Law(current, quadratic, quadratic.solve(present))
+        current = again
 
 
 def both_horizons(candidates: Candidates, near: Law) -> Horizons:
@@ -168,7 +168,7 @@ def with_terms(candidates: Candidates, law: Law, added: Sequence[int]) -> Law:
 
 
 def of_whole_runs(candidates: Candidates, near: Law, wide: Fit, run: Fit) -> Candidates:
-    """Candidates of the search over whole runs: what stays, and what is barred.
+    """Candidates of the search over whole runs: what stays, and what is excluded.
 
     The terms of the short horizon stay if their coefficients agree. Barred is what is
     not real, and what disagrees.
@@ -178,7 +178,7 @@ def of_whole_runs(candidates: Candidates, near: Law, wide: Fit, run: Fit) -> Can
     out = (apart | (wide.c == 0)) & ~np.isin(np.arange(len(run.c)), [*joining])
     unproven = joining - {*candidates.stays} | {*np.flatnonzero(out)}
     stays = tuple(set(near.solution.support) - unproven)
-    return replace(candidates, stays=stays, barred=tuple(np.flatnonzero(out)))
+    return replace(candidates, stays=stays, excluded=tuple(np.flatnonzero(out)))
 
 
 def without_process_noise(near: Fit) -> Fit | None:
@@ -189,15 +189,15 @@ def without_process_noise(near: Fit) -> Fit | None:
     integrates a force of 1 N that nobody recorded there are three.
     """
     levels = near.levels._replace(process=near.levels.least_process)
-    found = fit(near.motion, near.c, near.active, near.path, levels, True)
-    if found is None or not found.converged:
+    far = fit(near.motion, near.c, near.active, near.path, levels, True)
+    if far is None or not far.converged:
         return None
-    size = np.nanstd(found.motion.y, axis=0)
-    if (found.levels.sensor > LARGEST_MISFIT_OF_RUNS * size).any():
+    size = np.nanstd(far.motion.y, axis=0)
+    if (far.levels.sensor > LARGEST_MISFIT_OF_RUNS * size).any():
         return None
-    independent = found.innovations.count / found.innovations.correlation_length
-    unknowns = len(found.active) + 2 * found.motion.dof * len(found.motion.parts)
-    return found if independent > unknowns else None
+    independent = far.innovations.count / far.innovations.correlation_length
+    unknowns = len(far.active) + 2 * far.motion.dof * len(far.motion.parts)
+    return far if independent > unknowns else None
 
 
 def with_process_noise(far: Fit, levels: NoiseLevels) -> Fit | None:

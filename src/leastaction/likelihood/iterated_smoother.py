@@ -84,7 +84,7 @@ def smooth_motion(
     motion: MeasuredMotion, least_sensor: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """q, q̇, q̈ without a law, (row, 3, dof), and the noise of every sensor."""
-    found, noise = np.empty((len(motion.y), 3, motion.dof)), np.empty(motion.dof)
+    derivatives, noise = np.empty((len(motion.y), 3, motion.dof)), np.empty(motion.dof)
     for a in range(motion.dof):
         y = motion.y[:, a]
         model = smoothness_model(y, motion.begin, motion.dt)
@@ -96,9 +96,9 @@ def smooth_motion(
         levels = NoiseLevels(rough, guess, 1e-12 * rough, least)
         levels = tuned(model, levels, (1.0, 1e-2, 1e-4, 1e-6))
         states, _ = smoothed(model, levels.process, levels.sensor)
-        found[:, :, a], noise[a] = states, levels.sensor[0]
-        found[:, 0, a] += np.nanmean(y)
-    return found, noise
+        derivatives[:, :, a], noise[a] = states, levels.sensor[0]
+        derivatives[:, 0, a] += np.nanmean(y)
+    return derivatives, noise
 
 
 def fit(
@@ -124,18 +124,18 @@ def fit(
         if abs(here - before) > LEAST_CHANGE_RETUNED:
             starts = STARTS if number < rounds_of_starts and not fixed_process else ()
             levels = tuned(model, levels, starts, fixed_process)
-        found = augmented_filter(model, levels.process, levels.sensor)
-        if not np.isfinite(found.moment).all():
+        innovations = augmented_filter(model, levels.process, levels.sensor)
+        if not np.isfinite(innovations.moment).all():
             return None
-        change, gain = step_of(found)
-        before, here = here, found.value + gain
+        change, gain = step_of(innovations)
+        before, here = here, innovations.value + gain
         moved, _ = smoothed(model.shifted(change), levels.process, levels.sensor)
         now = levels.process, levels.sensor
-        log.debug("round %d: %.2f, %.3g, %s, %s", number, found.value, gain, *now)
+        log.debug("round %d: %.2f, %.3g, %s, %s", number, innovations.value, gain, *now)
         size = np.abs(moved[:, : motion.dof]) / levels.sensor
         enough = CONVERGED
         if number >= SMOOTH_ROUNDS:
-            enough = LEAST_CHANGE_RETUNED * found.correlation_length
+            enough = LEAST_CHANGE_RETUNED * innovations.correlation_length
         settled = abs(here - before) < enough and gain < enough
         if settled or (gain < CONVERGED and size.max() < 0.01):
             converged = True
@@ -146,8 +146,8 @@ def fit(
         for _ in range(MOST_QUARTERINGS):
             trial = c.copy()
             trial[active] += step * change
-            there = path + step * moved
-            new, indefinite = motion.linearised(there, trial, active)
+            proposed = path + step * moved
+            new, indefinite = motion.linearised(proposed, trial, active)
             value = profiled(new, levels) if _usable(new, indefinite) else -np.inf
             allowed = max(LARGEST_FALL / 2**number, LARGEST_BROKEN_PROMISE * gain)
             if value > here - allowed:
@@ -156,9 +156,9 @@ def fit(
         else:
             if not np.isfinite(value):
                 return None
-        c, path, model = trial, there, new
-    found = augmented_filter(model, levels.process, levels.sensor)
-    return Fit(motion, c, active, path, levels, model, found, converged)
+        c, path, model = trial, proposed, new
+    innovations = augmented_filter(model, levels.process, levels.sensor)
+    return Fit(motion, c, active, path, levels, model, innovations, converged)
 
 
 def _usable(model: LinearModel, indefinite: float) -> bool:
@@ -179,18 +179,18 @@ def begin_levels(
     )
 
 
-def accurate(found: Fit, fixed_process: bool = False) -> Fit:
+def accurate(fitted: Fit, fixed_process: bool = False) -> Fit:
     """The fit with so many steps that twice as many move ℓ by less than ½.
 
     With the fewest of them; a fit that is near enough is returned as it is.
     """
-    while found.motion.steps < MOST_STEPS:
-        motion = replace(found.motion, steps=2 * found.motion.steps)
+    while fitted.motion.steps < MOST_STEPS:
+        motion = replace(fitted.motion, steps=2 * fitted.motion.steps)
         finer = fit(
-            motion, found.c, found.active, found.path, found.levels, fixed_process,
+            motion, fitted.c, fitted.active, fitted.path, fitted.levels, fixed_process,
             rounds_of_starts=0,
         )  # fmt: skip
-        if finer is None or abs(finer.value - found.value) < LEAST_CHANGE_RETUNED:
+        if finer is None or abs(finer.value - fitted.value) < LEAST_CHANGE_RETUNED:
             break
-        found = finer
-    return found
+        fitted = finer
+    return fitted

@@ -43,9 +43,9 @@ class MeasuredMotion:
     @cached_property
     def begin(self) -> np.ndarray:
         """Whether a row is the first one of its trajectory."""
-        found = np.zeros(len(self.y), dtype=bool)
-        found[[part.start for part in self.parts]] = True
-        return found
+        first = np.zeros(len(self.y), dtype=bool)
+        first[[part.start for part in self.parts]] = True
+        return first
 
     @cached_property
     def block(self) -> np.ndarray:
@@ -102,11 +102,11 @@ class MeasuredMotion:
         X = A - np.eye(2 * n)
         half = np.eye(2 * n) + X / 2 - X @ X / 8
         G = np.concatenate([np.zeros_like(mobility), mobility], axis=1)
-        found = 0.0
+        covariance = 0.0
         for weight, phi in ((1 / 6, A), (4 / 6, half), (1 / 6, None)):
             moved = G if phi is None else phi @ G
-            found = found + weight * np.einsum("kai,kbi->kiab", moved, moved)
-        return np.ascontiguousarray(self.dt * found)
+            covariance = covariance + weight * np.einsum("kai,kbi->kiab", moved, moved)
+        return np.ascontiguousarray(self.dt * covariance)
 
     def is_definite(self, path: np.ndarray, c: np.ndarray) -> bool:
         """Whether the mass matrix of c is positive definite along a path."""

@@ -41,7 +41,7 @@ class Memory(NamedTuple):
     """Whether lagged velocities explain innovations."""
 
     gain: float  # 2Δℓ of all of them together
-    asked: float  # by the extended BIC
+    threshold: float  # by the extended BIC
     change: np.ndarray  # of the active coefficients beside them
     widening: np.ndarray  # root of what their covariance grows by, (lagged, active)
     coefficients: np.ndarray  # of the lagged velocities
@@ -50,7 +50,7 @@ class Memory(NamedTuple):
     @property
     def is_seen(self) -> bool:
         """Whether the missed force depends on the states before."""
-        return self.gain > self.asked
+        return self.gain > self.threshold
 
     def explained_by(self, far: "Memory") -> bool:
         """Whether the memory of whole runs makes these innovations smaller at all.
@@ -71,7 +71,7 @@ class Memory(NamedTuple):
         is that of each and the square of its distance (Buckland, Burnham and Augustin,
         Biometrics 53 (1997) 603).
         """
-        probability = expit((self.gain - self.asked) / 2)
+        probability = expit((self.gain - self.threshold) / 2)
         rows = np.vstack([self.change, self.widening])
         return rows * np.sqrt(probability) * (probability > 1 - CONFIDENCE)
 
@@ -86,24 +86,24 @@ def memory(fit: Fit, period: float) -> Memory:
     sines, count = push @ waves(fit, tone(fit)), columns.shape[2]
     every = np.concatenate([fit.model.B, sines, columns], axis=2)
     model = fit.model._replace(B=every)
-    found = augmented_filter(model, fit.levels.process, fit.levels.sensor)
-    G, g = found.information, found.gradient
+    innovations = augmented_filter(model, fit.levels.process, fit.levels.sensor)
+    G, g = innovations.information, innovations.gradient
     size = np.sqrt(np.maximum(np.diag(G), 1e-300))
-    G, g, own = G / np.outer(size, size), g / size, every.shape[2] - count
-    beside = np.linalg.pinv(G[:own, :own], SINGULAR, hermitian=True) @ G[:own, own:]
-    values, axes = np.linalg.eigh(G[own:, own:] - G[own:, :own] @ beside)
-    seen = values > SINGULAR * len(g)
-    root = (axes[:, seen] / np.sqrt(values[seen])).T
-    score = root @ (g[own:] - beside.T @ g[:own])
-    active, scale = len(fit.active), size[own:]
+    G, g, base = G / np.outer(size, size), g / size, every.shape[2] - count
+    beside = np.linalg.pinv(G[:base, :base], SINGULAR, hermitian=True) @ G[:base, base:]
+    values, axes = np.linalg.eigh(G[base:, base:] - G[base:, :base] @ beside)
+    determined = values > SINGULAR * len(g)
+    root = (axes[:, determined] / np.sqrt(values[determined])).T
+    score = root @ (g[base:] - beside.T @ g[:base])
+    active, scale = len(fit.active), size[base:]
     of_lagged = root.T @ score / scale
-    information = np.sqrt(values[seen])[:, None] * axes[:, seen].T * scale
+    information = np.sqrt(values[determined])[:, None] * axes[:, determined].T * scale
     widening = -(root @ beside.T)[:, :active] / size[:active]
-    tau = found.correlation_length
-    independent = max(found.count / tau, np.e)
-    asked = tau * count * (np.log(independent) + 2 * np.log(count))
+    tau = innovations.correlation_length
+    independent = max(innovations.count / tau, np.e)
+    threshold = tau * count * (np.log(independent) + 2 * np.log(count))
     change, gain = score @ widening, float(score @ score)
-    return Memory(gain, asked, change, widening, of_lagged, information)
+    return Memory(gain, threshold, change, widening, of_lagged, information)
 
 
 def of_forces(fit: Fit) -> np.ndarray:
@@ -156,8 +156,8 @@ def tone(fit: Fit) -> float:
     Examples of lines that are none: those of an input whose response a law misses,
     each of which holds its part.
     """
-    found, dt = fit.innovations, fit.motion.dt
-    z = np.where(np.isfinite(found.V), found.e / np.sqrt(found.V), 0.0)
+    filtered, dt = fit.innovations, fit.motion.dt
+    z = np.where(np.isfinite(filtered.V), filtered.e / np.sqrt(filtered.V), 0.0)
     series = [z[part] for part in fit.motion.parts]
     chance, frequency = largest_line(series, dt)
     if chance > LEAST_P_VALUE:

@@ -42,9 +42,9 @@ class NoiseLevels(NamedTuple):
         return self.process > 1.1 * self.least_process
 
 
-def step_of(found: Innovations) -> tuple[np.ndarray, float]:
+def step_of(innovations: Innovations) -> tuple[np.ndarray, float]:
     """δc = G⁻¹g and the gain ½ gᵀG⁻¹g; directions without information stay."""
-    G, g = found.information, found.gradient
+    G, g = innovations.information, innovations.gradient
     if not len(g):
         return g, 0.0
     size = np.sqrt(np.maximum(np.diag(G), 1e-300))
@@ -58,10 +58,10 @@ def step_of(found: Innovations) -> tuple[np.ndarray, float]:
 
 def profiled(model: LinearModel, levels: NoiseLevels) -> float:
     """ℓ + ½ gᵀG⁻¹g; −∞ where the filter diverges."""
-    found = augmented_filter(model, levels.process, levels.sensor)
-    if not np.isfinite(found.moment).all():
+    innovations = augmented_filter(model, levels.process, levels.sensor)
+    if not np.isfinite(innovations.moment).all():
         return -np.inf
-    return found.value + step_of(found)[1]
+    return innovations.value + step_of(innovations)[1]
 
 
 def tuned(
@@ -98,14 +98,14 @@ def tuned(
     bounds = [(low, max(low, x) + 12.0) for low, x in zip(least, begin, strict=True)]
     # Differences of e-3 of a level, and an end where ℓ gains less than 0.01.
     how = {"eps": 1e-3, "ftol": 1e-2 / max(abs(cost(begin)), 1.0), "maxiter": 40}
-    found = minimize(cost, begin, method="L-BFGS-B", bounds=bounds, options=how)
-    return at(found.x)
+    optimum = minimize(cost, begin, method="L-BFGS-B", bounds=bounds, options=how)
+    return at(optimum.x)
 
 
 def _scaled(model: LinearModel, levels: NoiseLevels) -> NoiseLevels:
-    found = augmented_filter(model, levels.process, levels.sensor)
-    square = found.moment[:, 0, 0].sum() - 2 * step_of(found)[1]
-    factor = np.sqrt(max(square, 1e-300) / max(found.count, 1))
+    innovations = augmented_filter(model, levels.process, levels.sensor)
+    square = innovations.moment[:, 0, 0].sum() - 2 * step_of(innovations)[1]
+    factor = np.sqrt(max(square, 1e-300) / max(innovations.count, 1))
     if not np.isfinite(factor):
         return levels
     return levels._replace(

@@ -82,12 +82,12 @@ class SensedLine(Kind):
             for j in range(steps):
                 path[j, k] = state[0]
                 state = moved @ state + root @ rng.standard_normal(2)
-        seen = path @ shapes.T
-        seen = seen + 0.01 * seen.std(axis=0) * rng.standard_normal(seen.shape)
+        sensed = path @ shapes.T
+        sensed = sensed + 0.01 * sensed.std(axis=0) * rng.standard_normal(sensed.shape)
         rows = ["t,s1,s2,s3,s4,s5"]
         rows += [
             f"{h * j:.2f}," + ",".join(f"{value:.5f}" for value in row)
-            for j, row in enumerate(seen)
+            for j, row in enumerate(sensed)
         ]
         return "\n".join(rows) + "\n"
 
@@ -97,24 +97,24 @@ class SensedLine(Kind):
 
     def completed(self, example: dict, units: Mapping) -> list[str]:
         """Places on the line, units of one field, and quadratic candidates."""
-        given, problems = example["import"], []
-        if "length" not in given:
+        section, problems = example["import"], []
+        if "length" not in section:
             problems.append(
                 "import.length: it is missing; write the length of the line, m"
             )
             return problems
         try:
-            line = Line.of(given["length"], given["ends"])
-            found = {text: sensor_of(text) for text in given["sensors"]}
+            line = Line.of(section["length"], section["ends"])
+            sensors = {text: sensor_of(text) for text in section["sensors"]}
         except ValueError as error:
             return [f"import: {error}"]
-        fields = sorted({name for name, *_ in found.values()})
+        fields = sorted({name for name, *_ in sensors.values()})
         if len(fields) > 1:
             problems.append(
                 f"import.sensors: of {', '.join(fields)}; expected one field"
             )
         lengths = set()
-        for text, (_, rate, place) in found.items():
+        for text, (_, rate, place) in sensors.items():
             at_rest = [
                 end in ("fixed", "clamped") and abs(place - where) < 1e-9 * line.length
                 for end, where in zip(line.ends, (0.0, line.length), strict=True)
@@ -125,8 +125,8 @@ class SensedLine(Kind):
                     f"0 and {line.length:g} m"
                 )
             power = ["position", "velocity", "acceleration"].index(rate)
-            own = (registry()(units["sensors"][text]) * registry()("s") ** power).units
-            lengths.add(str(own.dimensionality))
+            unit = (registry()(units["sensors"][text]) * registry()("s") ** power).units
+            lengths.add(str(unit.dimensionality))
         if len(lengths) > 1:
             problems.append(
                 "import.sensors: the units are those of different fields "
@@ -194,17 +194,17 @@ class SensedLine(Kind):
             [NORMAL * one for one in expected],
             [f"stretch {k + 1}" for k in range(len(measured))],
         )
-        found = SensedField(model)
-        noise = np.exp(model["theta"].values[0][len(found.columns) + 1 :])
+        sensed = SensedField(model)
+        noise = np.exp(model["theta"].values[0][len(sensed.columns) + 1 :])
         return replace(made, numbers=missed(names, units, made, noise, expected, 0))
 
     def findings(self, model, observations, rollout) -> Findings:
         """Coefficients; what the readings leave open."""
-        found, misses = SensedField(model), json.loads(rollout.attrs["numbers"])
-        refusals, reservations = _doubts(found, judged(misses, PREDICTIONS)[1])
-        rows = _terms(found)
-        values, errors = model["theta"].values[0], found.std
-        size = len(found.columns)
+        sensed, misses = SensedField(model), json.loads(rollout.attrs["numbers"])
+        refusals, reservations = _doubts(sensed, judged(misses, PREDICTIONS)[1])
+        rows = _terms(sensed)
+        values, errors = model["theta"].values[0], sensed.std
+        size = len(sensed.columns)
         length = "m" if "m" in model.attrs["units"][0] else model.attrs["units"][0]
         rows.append(
             (
@@ -225,7 +225,7 @@ class SensedLine(Kind):
             terms=[] if refusals else rows,
             refusals=refusals,
             reservations=reservations,
-            about="" if refusals else str(found),
+            about="" if refusals else str(sensed),
             scale="All coefficients are per mass density. S is the strength of a force "
             "that is white in space and time.",
             undecided=[
@@ -235,19 +235,19 @@ class SensedLine(Kind):
             predicted=predicted(misses, PREDICTIONS.capitalize()),
             notes=[
                 "intervals hold the error of the modes that are left out: "
-                f"{found.number('truncation'):.1g} standard errors"
+                f"{sensed.number('truncation'):.1g} standard errors"
             ],
         )
 
 
-def _doubts(found: SensedField, of_predictions) -> tuple[list[str], list[str]]:
+def _doubts(sensed: SensedField, of_predictions) -> tuple[list[str], list[str]]:
     """Why there is no law, and reservations; those `of_predictions` are known.
 
     Innovations that are not white are a reservation; together with a missing term, or
     with predictions that fail, they are those of another line.
     """
     refusals, reservations = [], list(of_predictions)
-    about, error = found.dataset.attrs, found.number("open_error")
+    about, error = sensed.dataset.attrs, sensed.number("open_error")
     if error > NOT_DETERMINED:
         bound = f"is {100 * error:.0f} %" if np.isfinite(error) else "has no bound"
         refusals.append(
@@ -255,40 +255,40 @@ def _doubts(found: SensedField, of_predictions) -> tuple[list[str], list[str]]:
             f"error of a stiffness {bound}; place more sensors along the line, or give "
             "fewer candidates"
         )
-    if found.number("best_score") > found.number("penalty"):
+    if sensed.number("best_score") > sensed.number("penalty"):
         reservations.append(
             f"a term is missing: {about['best_absent']} has a score of "
-            f"{found.number('best_score'):.0f}, and chance gives "
-            f"{found.number('penalty'):.0f}"
+            f"{sensed.number('best_score'):.0f}, and chance gives "
+            f"{sensed.number('penalty'):.0f}"
         )
-    if found.number("whiteness") < LEAST_P_VALUE:
+    if sensed.number("whiteness") < LEAST_P_VALUE:
         text = (
-            f"innovations are not white (p = {found.number('whiteness'):.1g}): the "
+            f"innovations are not white (p = {sensed.number('whiteness'):.1g}): the "
             "ends are others, or the force is not white in space and time"
         )
         if reservations:
             refusals.append(f"{text}; {reservations[0]}")
         reservations.insert(0, text)
-    elif abs(found.number("memory_score")) > LEAST_MEMORY:
+    elif abs(sensed.number("memory_score")) > LEAST_MEMORY:
         reservations.append(
-            f"the force has a memory (z = {found.number('memory_score'):.1f})"
+            f"the force has a memory (z = {sensed.number('memory_score'):.1f})"
         )
-    if not found.number("converged"):
+    if not sensed.number("converged"):
         reservations.append("the likelihood did not settle at its maximum")
     if about["alternatives"]:
         reservations.append(f"another law fits nearly as well: {about['alternatives']}")
     return refusals, reservations
 
 
-def _terms(found: SensedField) -> list[tuple]:
+def _terms(sensed: SensedField) -> list[tuple]:
     """Rows of the coefficients of L and D; that of the inertia is given."""
-    own, count = found.candidates, len(found.candidates.lagrangian)
-    rows = [(own.lagrangian[k], "L", value, 0.0, "1") for k, value in own.references]
-    values = found.dataset["theta"].values[0]
-    for column, value, std in zip(found.columns, values, found.std, strict=False):
+    pool, count = sensed.candidates, len(sensed.candidates.lagrangian)
+    rows = [(pool.lagrangian[k], "L", value, 0.0, "1") for k, value in pool.references]
+    values = sensed.dataset["theta"].values[0]
+    for column, value, std in zip(sensed.columns, values, sensed.std, strict=False):
         part = "dissipation" if column >= count else "lagrangian"
         place = column - count * (column >= count)
-        text, unit = getattr(own, part)[place], own.unit(part, place)
+        text, unit = getattr(pool, part)[place], pool.unit(part, place)
         rows.append((text, part[0].upper(), float(value), float(std), unit))
     return rows
 

@@ -44,7 +44,7 @@ class Candidates:
     # Of a support and coefficients: the terms that give the scale of each part.
     fixed: Callable[[Sequence[int], np.ndarray], list[int]]
     friction: Sequence[int] = ()  # dry and viscous
-    barred: Sequence[int] = ()  # what the search does not add
+    excluded: Sequence[int] = ()  # what the search does not add
     dampers: Sequence[Damper] = ()
 
     def joining(self, support: Sequence[int]) -> set[int]:
@@ -67,14 +67,14 @@ class Quadratic:
 
     @classmethod
     def of(
-        cls, candidates: Candidates, c: np.ndarray, found: Innovations
+        cls, candidates: Candidates, c: np.ndarray, innovations: Innovations
     ) -> "Quadratic":
         """From innovations with a column for every candidate, at c."""
-        G, g = found.information, found.gradient
+        G, g = innovations.information, innovations.gradient
         b = g + G @ c
-        square = found.moment[:, 0, 0].sum() + 2 * b @ c - c @ G @ c
-        about = float(square), found.sensor_share, found.count
-        return cls(candidates, G, b, c, *about, found.correlation_length)
+        square = innovations.moment[:, 0, 0].sum() + 2 * b @ c - c @ G @ c
+        about = float(square), innovations.sensor_share, innovations.count
+        return cls(candidates, G, b, c, *about, innovations.correlation_length)
 
     @property
     def penalty(self) -> float:
@@ -100,29 +100,29 @@ class Quadratic:
         square = self.square - 2 * self.b @ x + x @ self.G @ x
         return Solution(tuple(support), free, x, inverse, float(square))
 
-    def gains(self, found: "Solution") -> np.ndarray:
+    def gains(self, solution: "Solution") -> np.ndarray:
         """2Δℓ of every absent candidate added alone; zero of those present."""
-        slope = self.b - self.G @ found.x
-        cross = self.G[:, found.free]
+        slope = self.b - self.G @ solution.x
+        cross = self.G[:, solution.free]
         left = np.diag(self.G) - np.einsum(
-            "ij,jk,ik->i", cross, found.inverse, cross, optimize=True
+            "ij,jk,ik->i", cross, solution.inverse, cross, optimize=True
         )
         clear = left > 1e-9 * np.diag(self.G)
         gain = np.where(clear, slope**2 / np.where(clear, left, 1.0), 0.0)
-        gain[[*found.support, *self.candidates.barred]] = 0.0
+        gain[[*solution.support, *self.candidates.excluded]] = 0.0
         return gain
 
-    def losses(self, found: "Solution") -> np.ndarray:
+    def losses(self, solution: "Solution") -> np.ndarray:
         """2Δℓ that every term loses alone; infinite of those that stay."""
         loss = np.full(len(self.c), np.inf)
-        variance = np.maximum(np.diag(found.inverse), 1e-300)
-        loss[found.free] = found.x[found.free] ** 2 / variance
+        variance = np.maximum(np.diag(solution.inverse), 1e-300)
+        loss[solution.free] = solution.x[solution.free] ** 2 / variance
         loss[list(self.candidates.stays)] = np.inf
         return loss
 
-    def missed(self, found: "Solution") -> float:
+    def missed(self, solution: "Solution") -> float:
         """Power of the missed force; zero where it may be chance."""
-        excess = found.square - self.sensor_share
+        excess = solution.square - self.sensor_share
         chance = DEVIATIONS_OF_CHANCE * np.sqrt(2 * self.count)
         return excess if excess > chance else 0.0
 
@@ -131,10 +131,10 @@ class Quadratic:
         feeds = self.candidates.positive & (x < 0)
         return self.candidates.price + PRICE_OF_GAIN * feeds
 
-    def criterion(self, found: "Solution") -> float:
+    def criterion(self, solution: "Solution") -> float:
         """Extended BIC, up to a constant."""
-        price = self.price(found.x)[list(found.support)].sum()
-        return found.square + self.penalty * float(price)
+        price = self.price(solution.x)[list(solution.support)].sum()
+        return solution.square + self.penalty * float(price)
 
 
 @dataclass(frozen=True)
@@ -155,59 +155,59 @@ def select(quadratic: Quadratic, support: Iterable[int]) -> Solution:
     dry friction that fits better.
     """
     wide = _search(quadratic, quadratic.solve(support), 0.0)
-    found = _search(quadratic, wide, SHARE_OF_MISSED_POWER)
-    joining = quadratic.candidates.joining(found.support)
-    return quadratic.solve({*found.support, *joining})
+    law = _search(quadratic, wide, SHARE_OF_MISSED_POWER)
+    joining = quadratic.candidates.joining(law.support)
+    return quadratic.solve({*law.support, *joining})
 
 
-def _search(quadratic: Quadratic, found: Solution, share: float) -> Solution:
+def _search(quadratic: Quadratic, solution: Solution, share: float) -> Solution:
     """Drop, add and exchange terms until none is to be moved."""
-    seen = {found.support}
+    visited = {solution.support}
     while True:
         moved = (
-            _drop(quadratic, found, share)
-            or _add(quadratic, found, share)
-            or _exchange(quadratic, found)
+            _drop(quadratic, solution, share)
+            or _add(quadratic, solution, share)
+            or _exchange(quadratic, solution)
         )
-        if moved is None or moved.support in seen:
+        if moved is None or moved.support in visited:
             break
-        seen.add(moved.support)
-        found = moved
-    return found
+        visited.add(moved.support)
+        solution = moved
+    return solution
 
 
-def _drop(quadratic, found, share) -> Solution | None:
-    loss = quadratic.losses(found)
-    asked = quadratic.penalty * quadratic.price(found.x)
+def _drop(quadratic, solution, share) -> Solution | None:
+    loss = quadratic.losses(solution)
+    threshold = quadratic.penalty * quadratic.price(solution.x)
     more = (1 - share) ** -quadratic.candidates.price - 1
-    asked = np.maximum(asked, more * quadratic.missed(found))
-    ratio = loss / asked
+    threshold = np.maximum(threshold, more * quadratic.missed(solution))
+    ratio = loss / threshold
     k = int(np.argmin(ratio))
     if not ratio[k] < 1:
         return None
-    return quadratic.solve(set(found.support) - {k})
+    return quadratic.solve(set(solution.support) - {k})
 
 
-def _add(quadratic, found, share) -> Solution | None:
-    gain = quadratic.gains(found)
-    asked = quadratic.penalty * quadratic.candidates.price
+def _add(quadratic, solution, share) -> Solution | None:
+    gain = quadratic.gains(solution)
+    threshold = quadratic.penalty * quadratic.candidates.price
     less = 1 - (1 - share) ** quadratic.candidates.price
-    asked = np.maximum(asked, less * quadratic.missed(found))
-    for k in np.argsort(-gain / asked, kind="stable"):
-        if gain[k] <= asked[k]:
+    threshold = np.maximum(threshold, less * quadratic.missed(solution))
+    for k in np.argsort(-gain / threshold, kind="stable"):
+        if gain[k] <= threshold[k]:
             return None
-        more = quadratic.solve({*found.support, int(k)})
+        more = quadratic.solve({*solution.support, int(k)})
         if gain[k] > quadratic.penalty * quadratic.price(more.x)[k]:
             return more
     return None
 
 
-def _exchange(quadratic, found) -> Solution | None:
+def _exchange(quadratic, solution) -> Solution | None:
     """The best law with one term exchanged for another, if it is better."""
-    best, value = None, quadratic.criterion(found) - 1.0
+    best, value = None, quadratic.criterion(solution) - 1.0
     stay = {*quadratic.candidates.stays}
-    for k in [k for k in found.free if k not in stay]:
-        fewer = quadratic.solve(set(found.support) - {k})
+    for k in [k for k in solution.free if k not in stay]:
+        fewer = quadratic.solve(set(solution.support) - {k})
         gain = quadratic.gains(fewer)
         gain[k] = 0.0
         promise = quadratic.criterion(fewer) - gain
@@ -232,15 +232,15 @@ def biasing(quadratic: Quadratic, law: Solution) -> list[int]:
     focus = [i for i, k in enumerate(law.free) if k not in friction]
     place = np.array(law.free, dtype=int)[focus]
     std = np.sqrt(np.diag(law.inverse))[focus]
-    gain, found = quadratic.gains(law), []
+    gain, needed = quadratic.gains(law), []
     for k in set(friction) - set(law.support):
         more = quadratic.solve({*law.support, k})
         if len(more.free) > len(law.free) + 1:
             continue
         moved = np.abs(more.x - law.x)[place] > std
         if gain[k] > NORMAL_QUANTILE**2 and more.x[k] > 0 and moved.any():
-            found.append(k)
-    return found
+            needed.append(k)
+    return needed
 
 
 def equally_good(quadratic: Quadratic, law: Solution) -> list[Solution]:
@@ -249,7 +249,7 @@ def equally_good(quadratic: Quadratic, law: Solution) -> list[Solution]:
     Of odds above 5 to 95, 2Δℓ < 2 log 19 for every independent innovation, and of no
     higher price.
     """
-    found, price = [], quadratic.candidates.price
+    rivals, price = [], quadratic.candidates.price
     stay = quadratic.candidates.joining(law.support) | {*quadratic.candidates.stays}
     for k in [k for k in law.free if k not in stay]:
         fewer = quadratic.solve(set(law.support) - {k})
@@ -258,10 +258,10 @@ def equally_good(quadratic: Quadratic, law: Solution) -> list[Solution]:
         near = worse < 2 * logit(CONFIDENCE) * quadratic.correlation
         near &= (gain > 0) & (price <= price[k])
         near[list(law.support)] = False
-        found += [
+        rivals += [
             quadratic.solve({*fewer.support, int(j)}) for j in np.flatnonzero(near)
         ]
-    return sorted(found, key=lambda each: each.square)
+    return sorted(rivals, key=lambda each: each.square)
 
 
 def corrections(quadratic: Quadratic, law: Solution) -> tuple[int, ...]:
@@ -270,8 +270,8 @@ def corrections(quadratic: Quadratic, law: Solution) -> tuple[int, ...]:
     # What a law has for sure may have any sign.
     positive = known.positive & ~np.isin(np.arange(len(known.price)), law.support)
     stay = replace(known, stays=law.support, positive=positive)
-    found = _search(replace(quadratic, candidates=stay), law, 0.0)
-    return tuple(k for k in found.support if k not in law.support)
+    wider = _search(replace(quadratic, candidates=stay), law, 0.0)
+    return tuple(k for k in wider.support if k not in law.support)
 
 
 def parts(touched: Iterable[int]) -> list[int]:
@@ -280,11 +280,11 @@ def parts(touched: Iterable[int]) -> list[int]:
     >>> parts([0b001, 0b110, 0b010])
     [1, 6]
     """
-    found: list[int] = []
+    groups: list[int] = []
     for bits in touched:
         joined = int(bits)
-        for part in [p for p in found if p & joined]:
-            found.remove(part)
+        for part in [p for p in groups if p & joined]:
+            groups.remove(part)
             joined |= part
-        found.append(joined)
-    return found
+        groups.append(joined)
+    return groups

@@ -140,16 +140,15 @@ class Ports(Kind):
         names = samples.names
         ports = names["inputs"]
         x, u = arrays["states"], arrays["inputs"]
+        y, units_of_outputs = np.zeros_like(u), []
         if "outputs" in arrays:
             order = [names["outputs"].index(name) for name in ports]
             y = arrays["outputs"][..., order]
-        else:
-            y = np.zeros_like(u)
-        units = dict(zip(ports, samples.units["inputs"], strict=True))
+            units_of_outputs = [samples.units["outputs"][k] for k in order]
         about = {
             "units_of_states": list(samples.units["states"]),
-            "units_of_inputs": [units[name] for name in ports],
-            "units_of_outputs": list(samples.units.get("outputs", ())),
+            "units_of_inputs": list(samples.units["inputs"]),
+            "units_of_outputs": units_of_outputs,
         }
         noise = {"noise_x": np.zeros_like(x)[None], "noise_y": np.zeros_like(y)[None]}
         return CONTRACTS["port_motions"].dataset(

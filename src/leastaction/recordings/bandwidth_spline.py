@@ -90,18 +90,18 @@ def difference_noise(series: Sequence[np.ndarray]) -> float:
 
     The noise need not be white: that of an encoder is not.
     """
-    found = []
+    deviations = []
     for order in range(1, HIGHEST_DIFFERENCE + 1):
         parts = [np.diff(y, order) for y in series if len(y) > 2 * order]
         if parts:
             square = np.concatenate(parts) ** 2
-            found.append(np.sqrt(square.mean() / comb(2 * order, order)))
-    return float(min(found)) if found else 0.0
+            deviations.append(np.sqrt(square.mean() / comb(2 * order, order)))
+    return float(min(deviations)) if deviations else 0.0
 
 
-def noise_of(series: Sequence[np.ndarray], found: Spectrum) -> float:
+def noise_of(series: Sequence[np.ndarray], estimate: Spectrum) -> float:
     """Noise from differences, unless motion near the Nyquist frequency makes them."""
-    differences, highest = difference_noise(series), found.highest_noise
+    differences, highest = difference_noise(series), estimate.highest_noise
     return highest if highest < MOTION_IN_DIFFERENCES * differences else differences
 
 
@@ -135,8 +135,8 @@ def spectrum(series: Sequence[np.ndarray], dt: float, angle: bool = False) -> Sp
     longest = max(map(len, series)) * dt
     lowest = max(1.0 / longest, LEAST_OF_CROSSINGS * _crossings(series) / dt)
     # A periodogram of white noise stays below this in all its bins, with 95 %.
-    seen = (density > line * np.log2(len(f) / 0.05)) & (f > lowest)
-    motion = f**2 * np.where(seen if seen.any() else f > lowest, density, 0.0)
+    resolved = (density > line * np.log2(len(f) / 0.05)) & (f > lowest)
+    motion = f**2 * np.where(resolved if resolved.any() else f > lowest, density, 0.0)
     main = f[np.argmax(motion)]
     bandwidth = _knee(f, density, line, main, dt)
     for _ in range(NOISE_LINE_ROUNDS):
@@ -217,7 +217,7 @@ def differentiate(
     )
     stride = max(round(1 / (settings["points"] * widest) / dt), 1)
     trim = settings["trim"] / widest
-    found = []
+    stretches = []
     for number, part in enumerate(trajectories):
         for start, stop, inner in _stretches(part, MOST_KNOTS * spacing):
             row = np.arange(inner.start, inner.stop, stride)
@@ -228,13 +228,13 @@ def differentiate(
             ]
             when, end = (row - part.start) * dt, (part.stop - 1 - part.start) * dt
             inside = (when >= trim) & (when <= end - trim)
-            found.append((smoothed, row, np.full(len(row), number), inside))
+            stretches.append((smoothed, row, np.full(len(row), number), inside))
     states, row, number, inside = (
-        np.concatenate(each, axis=-1) for each in zip(*found, strict=True)
+        np.concatenate(each, axis=-1) for each in zip(*stretches, strict=True)
     )
     if inside.sum() < len(inside) / 4:
         inside = np.ones_like(inside)
-    noise = [noise_of(each, own) for each, own in zip(series, spectra, strict=True)]
+    noise = [noise_of(each, psd) for each, psd in zip(series, spectra, strict=True)]
     return CONTRACTS["smoothed_motion"].dataset(
         {
             **dict(zip(CHANNELS, np.moveaxis(states, 0, -1), strict=True)),

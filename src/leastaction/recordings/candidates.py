@@ -42,20 +42,20 @@ def distinct_forces(
     length = np.sqrt(np.maximum(np.diag(gram), 1e-300))
     gram = gram / np.outer(length, length)
     order = np.argsort(prices(terms, columns), kind="stable")
-    kept: list[int] = []
+    retained: list[int] = []
     for k in order:
         if massive[k]:
             continue
-        own = gram[np.ix_(kept, kept)] + 1e-14 * np.eye(len(kept))
-        left = 1.0 - gram[k, kept] @ np.linalg.solve(own, gram[kept, k])
+        matrix = gram[np.ix_(retained, retained)] + 1e-14 * np.eye(len(retained))
+        left = 1.0 - gram[k, retained] @ np.linalg.solve(matrix, gram[retained, k])
         if left > LEAST_DISTINCT_FORCE:
-            kept.append(k)
+            retained.append(k)
             continue
         log.warning(
             "in these data the force of %s is one of simpler terms; it is left out",
             equations["column"].values[columns[k]],
         )
-    return columns[np.sort([*np.flatnonzero(massive), *kept])]
+    return columns[np.sort([*np.flatnonzero(massive), *retained])]
 
 
 def sliding_equations(

@@ -119,12 +119,12 @@ def saturated(values: np.ndarray) -> int:
     (0, 45)
     """
     _, counts = np.unique(values, return_counts=True)
-    found = 0
+    count = 0
     for ordered in (counts, counts[::-1]):
         beside = ordered[1:11].max(initial=0)
         if ordered[0] >= max(LEAST_SATURATED, SATURATED_OVER_NEXT * beside):
-            found += int(ordered[0])
-    return found
+            count += int(ordered[0])
+    return count
 
 
 def longest_rest(values: np.ndarray) -> int:
@@ -134,7 +134,7 @@ def longest_rest(values: np.ndarray) -> int:
 
 
 def refuse(
-    kept: Sequence[Trajectory],
+    runs: Sequence[Trajectory],
     series: Mapping[str, list[np.ndarray]],
     channels: Mapping,
     clock: Clock,
@@ -151,18 +151,18 @@ def refuse(
         accepted.add("sampling")  # a particle in a bath may be overdamped
     random = settings["excitation"] == "random"
     rough = rough_sensors(settings["import"])
-    file = kept[0].file
+    file = runs[0].file
     for place, (name, column) in enumerate(channels["q"].items()):
-        own = [q[:, place] for q in series["q"]]
+        signals = [q[:, place] for q in series["q"]]
         where = f"{file}, column {column.name!r} ({name})"
-        size = max(np.ptp(y) for y in own) / 2
+        size = max(np.ptp(y) for y in signals) / 2
         if size == 0:
-            value = own[0][0] / column.factor + column.offset
+            value = signals[0][0] / column.factor + column.offset
             reject("no motion", where, value=float(value))
-        raw = [t.values[:, place] for t in kept]
+        raw = [t.values[:, place] for t in runs]
         turns = column.in_radians and spans[place] / 2 > LARGEST_ANGLE
         if turns and "turns" not in accepted:
-            period = 1 / spectrum(own, clock.step, column.angle).main
+            period = 1 / spectrum(signals, clock.step, column.angle).main
             rows = max(round(period / clock.step), 8)
             swing = max(oscillation(y[:, None], rows)[0] for y in raw)
             # Beyond a turn there are no jumps in rad; in degrees, steps look like some.
@@ -173,9 +173,9 @@ def refuse(
         if name not in rough:
             least = LEAST_DRIVEN_PERIODS if channels["input"] else LEAST_PERIODS
             least = LEAST_RANDOM_PERIODS if random else least
-            found = spectrum(own, clock.step, column.angle)
+            estimate = spectrum(signals, clock.step, column.angle)
             how = bool(channels["input"]), random, not column.angle
-            _refuse_sampling(where, own, raw, clock, found, least, how, accepted)
+            _refuse_sampling(where, signals, raw, clock, estimate, least, how, accepted)
     names = list(settings["import"]["coordinates"])
     for name, column in channels["input"].items():
         force = np.concatenate([u[:, names.index(name)] for u in series["input"]])
@@ -183,10 +183,10 @@ def refuse(
             where = f"{file}, column {column.name!r} (input of {name})"
             reject("dead input", where, value=float(force[0]))
     if random and "saturation" not in accepted:
-        _refuse_saturation(file, kept, series["q"], channels, clock)
+        _refuse_saturation(file, runs, series["q"], channels, clock)
 
 
-def _refuse_saturation(file, kept, coordinates, channels, clock):
+def _refuse_saturation(file, runs, coordinates, channels, clock):
     """A random motion has no extreme and does not rest, so its sensors do neither."""
     slowest = min(
         spectrum([q[:, a] for q in coordinates], clock.step).main
@@ -194,7 +194,7 @@ def _refuse_saturation(file, kept, coordinates, channels, clock):
     )
     columns = [c for k in ("q", "qdot", "qddot") for c in channels[k].values()]
     for place, column in enumerate(columns):
-        values = [t.values[:, place] for t in kept]
+        values = [t.values[:, place] for t in runs]
         where = f"{file}, column {column.name!r}"
         count = saturated(np.concatenate(values))
         if count:
@@ -214,48 +214,48 @@ def _refuse_rates(where, file, name, place, series, channels, clock, accepted):
         rate = np.concatenate(
             [np.gradient(y[:, place], clock.step) for y in series[below]]
         )
-        given = np.concatenate([y[:, place] for y in series[channel]])
+        recorded = np.concatenate([y[:, place] for y in series[channel]])
         where = f"{file}, column {column.name!r} ({channel} of {name})"
-        if np.ptp(given) == 0:
+        if np.ptp(recorded) == 0:
             reject("dead rate", where)
-        rate, given = rate - rate.mean(), given - given.mean()
-        slope = float(given @ rate / (given @ given))
-        share = float((given @ rate) ** 2 / ((given @ given) * (rate @ rate)))
+        rate, recorded = rate - rate.mean(), recorded - recorded.mean()
+        slope = float(recorded @ rate / (recorded @ recorded))
+        share = float((recorded @ rate) ** 2 / ((recorded @ recorded) * (rate @ rate)))
         if share > 0.5 and not 0.7 < slope < 1.4:
             reject("unlike rate", where, ratio=slope)
 
 
-def _refuse_sampling(where, own, raw, clock, found, least, how, accepted):
+def _refuse_sampling(where, signals, raw, clock, estimate, least, how, accepted):
     driven, random, may_be_particle = how
-    per_period = 1 / (found.main * clock.step)
-    duration = sum(len(y) for y in own) * clock.step
-    size = max(np.ptp(y) for y in own) / 2
-    noise = max(difference_noise(own), encoder_step(raw)[0] / 12**0.5)
-    few, short = per_period < LEAST_PER_PERIOD, duration * found.main < least
+    per_period = 1 / (estimate.main * clock.step)
+    duration = sum(len(y) for y in signals) * clock.step
+    size = max(np.ptp(y) for y in signals) / 2
+    noise = max(difference_noise(signals), encoder_step(raw)[0] / 12**0.5)
+    few, short = per_period < LEAST_PER_PERIOD, duration * estimate.main < least
     if "sampling" not in accepted:
-        relaxing = not driven and relaxes(own)
-        if (relaxing or few) and goes_one_way(own):
+        relaxing = not driven and relaxes(signals)
+        if (relaxing or few) and goes_one_way(signals):
             reject("one way", where)
         if relaxing:
             reject("relaxing particle" if may_be_particle else "relaxing", where)
-        neighbours = float(autocorrelation(own)[1]) if random else 1.0
+        neighbours = float(autocorrelation(signals)[1]) if random else 1.0
         if neighbours < LEAST_CORRELATION_OF_NEIGHBOURS:
             reject("unrelated", where, correlation=neighbours)
         if few:
-            reject("few in a period", where, count=per_period, period=1 / found.main)
+            reject("few in a period", where, count=per_period, period=1 / estimate.main)
     if size < LEAST_SIGNAL_TO_NOISE * noise and "noise" not in accepted:
         reject("noise", where, size=size, noise=noise)
     if short and "length" not in accepted:
-        if goes_one_way(own):
+        if goes_one_way(signals):
             reject("one way", where)
         periods = f"{least:.0f} period{'s' if least > 1 else ''}"
         better = "some hundreds" if random else "ten in each of six trajectories"
-        values = {"count": duration * found.main, "least": periods, "better": better}
+        values = {"count": duration * estimate.main, "least": periods, "better": better}
         reject("few periods", where, duration=duration, **values)
 
 
 def warnings_of(
-    kept: Sequence[Trajectory],
+    runs: Sequence[Trajectory],
     series: Mapping[str, list[np.ndarray]],
     channels: Mapping,
     clock: Clock,
@@ -283,17 +283,17 @@ def warnings_of(
         texts += _sensor_warnings(
             name,
             [q[:, place] for q in series["q"]],
-            [t.values[:, place] for t in kept],
+            [t.values[:, place] for t in runs],
             column,
             clock,
             settings["excitation"] == "random",
         )
-    told = "excitation" in settings["accept"] or settings["excitation"] == "random"
+    explained = "excitation" in settings["accept"] or settings["excitation"] == "random"
     smooth = [name not in rough for name in channels["q"]]
-    if not channels["input"] and not told and any(smooth):
+    if not channels["input"] and not explained and any(smooth):
         motion = [q[:, smooth] for q in series["q"]]
-        seen = [c.angle for name, c in channels["q"].items() if name not in rough]
-        texts += filter(None, [unrecorded_force(motion, clock.step, seen)])
+        angular = [c.angle for name, c in channels["q"].items() if name not in rough]
+        texts += filter(None, [unrecorded_force(motion, clock.step, angular)])
     learned = [q for q, h in zip(series["q"], held, strict=True) if not h]
     scale = np.concatenate(learned).std(axis=0)
     angles = [c.angle for c in channels["q"].values()]
@@ -303,7 +303,7 @@ def warnings_of(
         )
         for q in series["q"]
     ]
-    trained = np.concatenate([own for own, h in zip(sizes, held, strict=True) if not h])
+    trained = np.concatenate([run for run, h in zip(sizes, held, strict=True) if not h])
     few = len(trained) < 2 or trained.max() < LEAST_RATIO_OF_AMPLITUDES * trained.min()
     if few and not channels["input"] and settings["excitation"] != "random":
         texts.append(
@@ -314,7 +314,7 @@ def warnings_of(
     for number in np.flatnonzero(held):
         low, high = sizes[number].min(), sizes[number].max()
         if low * EXTRAPOLATED < trained.min() or high > EXTRAPOLATED * trained.max():
-            label = kept[number].label if number < len(kept) else "(end of the longest)"
+            label = runs[number].label if number < len(runs) else "(end of the longest)"
             texts.append(
                 f"the held-out trajectory {label} has an amplitude outside those "
                 "learned from: its prediction is an extrapolation"
@@ -333,18 +333,18 @@ def _swings(q: np.ndarray, clock: Clock, angles: Sequence[bool]) -> list[np.ndar
 
 
 def _sensor_warnings(
-    name: str, own, raw, column, clock: Clock, random: bool
+    name: str, signals, raw, column, clock: Clock, random: bool
 ) -> list[str]:
     """What the samples of one coordinate say; `raw` are those before resampling."""
     texts = []
-    found = spectrum(own, clock.step, column.angle)
-    noise = difference_noise(own)
+    estimate = spectrum(signals, clock.step, column.angle)
+    noise = difference_noise(signals)
     step, quantised = encoder_step(raw)
-    size = max(np.ptp(y) for y in own) / 2
+    size = max(np.ptp(y) for y in signals) / 2
     unit = column.unit
-    per_period = 1 / (found.main * clock.step)
-    total = sum(len(y) for y in own) * clock.step * found.main
-    run, allowed = clipped_run(raw, clock.step, found.main, max(step, 3 * noise))
+    per_period = 1 / (estimate.main * clock.step)
+    total = sum(len(y) for y in signals) * clock.step * estimate.main
+    run, allowed = clipped_run(raw, clock.step, estimate.main, max(step, 3 * noise))
     clipped = run > allowed
     if clipped:
         texts.append(

@@ -125,14 +125,14 @@ def noether_quantity(
     scale = q.std(axis=0)
     total = total_rates(q, qdot, scale)[:, :-1]
     values = np.broadcast_to(values, len(q))
-    found = np.linalg.lstsq(total, values, rcond=None)[0]
-    if ((values - total @ found) ** 2).sum() > (values**2).sum() / 2:
-        found = np.zeros_like(found)  # a constant force is no total derivative
-    size = np.abs(total * found).max() if len(found) else 0.0
+    weights = np.linalg.lstsq(total, values, rcond=None)[0]
+    if ((values - total @ weights) ** 2).sum() > (values**2).sum() / 2:
+        weights = np.zeros_like(weights)  # a constant force is no total derivative
+    size = np.abs(total * weights).max() if len(weights) else 0.0
     momentum = sp.lambdify(state, list(momenta), "numpy")(*np.hstack([q, qdot]).T)
     least = max(float(np.abs(np.asarray(p)).max()) for p in momentum)
     remainder = 0
-    for powers, c in zip(multi_indices(n, GAUGE_DEGREE)[1:], found, strict=True):
+    for powers, c in zip(multi_indices(n, GAUGE_DEGREE)[1:], weights, strict=True):
         if abs(c) > 1e-3 * max(size, least * float(scale.max())):
             c = c / np.prod(scale**powers)
             remainder += c * sp.prod([x**k for x, k in zip(names, powers, strict=True)])
@@ -144,6 +144,6 @@ def readable_numbers(expression: sp.Expr) -> sp.Expr:
     numbers = {}
     for number in expression.atoms(sp.Float):
         short = float(f"{float(number):.{DIGITS}g}")
-        whole = short.is_integer()
-        numbers[number] = sp.Integer(short) if whole else sp.Float(short, DIGITS)
+        is_integer = short.is_integer()
+        numbers[number] = sp.Integer(short) if is_integer else sp.Float(short, DIGITS)
     return expression.xreplace(numbers)

@@ -119,8 +119,8 @@ def recorded_table(settings: Mapping) -> str:
         time = place * step
         q = _sensed(path[place, : system.dof], system.coordinates, sensor, rng)
         force = force_of(time, values)
-        kept = rng.random(count) >= sensor.get("missing", 0.0)
-        for n in np.flatnonzero(kept):
+        recorded = rng.random(count) >= sensor.get("missing", 0.0)
+        for n in np.flatnonzero(recorded):
             pushed = [f"{force[n, system.coordinates.index(d)]:.6g}" for d in driven]
             table.writerow(
                 [number, f"{time[n]:.6f}", *(f"{x:.8g}" for x in q[n]), *pushed]
@@ -129,13 +129,13 @@ def recorded_table(settings: Mapping) -> str:
 
 
 def _sensed(q, names, sensor: Mapping, rng) -> np.ndarray:
-    found = np.empty_like(q)
+    readings = np.empty_like(q)
     for a, name in enumerate(names):
         y = q[:, a] + sensor.get("offset", {}).get(name, 0.0)
         y = y + sensor.get("noise", {}).get(name, 0.0) * rng.standard_normal(len(y))
         step = sensor.get("step", {}).get(name, 0.0)
-        found[:, a] = np.rint(y / step) * step if step else y
-    return found
+        readings[:, a] = np.rint(y / step) * step if step else y
+    return readings
 
 
 def sliding(system: System) -> System:

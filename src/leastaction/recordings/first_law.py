@@ -86,16 +86,16 @@ def first_law(problem: Problem, equations: xr.Dataset) -> Fit:
     return best
 
 
-def missed_value(found: Fit, price: float) -> float:
+def missed_value(fitted: Fit, price: float) -> float:
     """Log of the missed power, and a fifth for every term; less is better."""
-    excess = found.innovations.moment[:, 0, 0].sum() - found.innovations.sensor_share
-    count = found.innovations.count
+    excess = fitted.innovations.moment[:, 0, 0].sum() - fitted.innovations.sensor_share
+    count = fitted.innovations.count
     if excess < 3 * np.sqrt(2 * count):
         excess = 0.0
-    power = np.log(np.square(found.levels.process)).mean() if excess else -np.inf
+    power = np.log(np.square(fitted.levels.process)).mean() if excess else -np.inf
     if not np.isfinite(power):
         # Nothing is missed: the extended BIC, below anything that misses a force.
-        return -1e6 + (-2 * found.value + np.log(count) * price) / count
+        return -1e6 + (-2 * fitted.value + np.log(count) * price) / count
     return float(power - np.log(1 - SHARE_OF_MISSED_POWER) * price)
 
 
@@ -113,8 +113,8 @@ def starts(
         size = np.maximum(np.sqrt((rows**2).sum(axis=0)), 1e-300)
         yield np.linalg.lstsq(rows / size, force.ravel(), rcond=1e-10)[0] / size, True
     how = {"largest": min(LARGEST_START, len(problem.columns)), "ranked": LARGEST_START}
-    found, ratio, _ = null_vector_path(equations, compiled, problem.columns, how)
-    supports = [found.supports[size] for size in sorted(found.supports)]
+    path, ratio, _ = null_vector_path(equations, compiled, problem.columns, how)
+    supports = [path.supports[size] for size in sorted(path.supports)]
     apart = (*oscillators(problem.terms, problem.columns), *ratio.mandatory)
     supports.append(apart)
     for support in dict.fromkeys(map(tuple, supports)):
@@ -134,18 +134,18 @@ def least_ratio(problem: Problem, ratio: Ratio, support) -> np.ndarray:
             scale = problem.candidates.fixed([k for k in mine if c[k]], c)
             if not scale or not c[scale[0]]:
                 return np.full_like(c, np.nan)
-            given = problem.references.get(scale[0], 0.5)
-            c[mine] *= given / c[scale[0]]
-            c[scale[0]] = given  # to the last digit
+            value = problem.references.get(scale[0], 0.5)
+            c[mine] *= value / c[scale[0]]
+            c[scale[0]] = value  # to the last digit
     return c[:-1] / c[-1] if problem.driven else c
 
 
 def least_noise(y: np.ndarray) -> np.ndarray:
     """Lower bound of the noise of every sensor: a tenth of its step, or 24 bits."""
-    found = []
+    bounds = []
     for values in y.T:
         levels = np.unique(values[np.isfinite(values)])
         size = max(float(np.ptp(levels)), 1e-300)
         step = np.diff(levels).min() if 1 < len(levels) < len(values) / 2 else 0.0
-        found.append(max(step / 10, LEAST_OF_RANGE * size))
-    return np.array(found)
+        bounds.append(max(step / 10, LEAST_OF_RANGE * size))
+    return np.array(bounds)

@@ -38,34 +38,34 @@ def with_width(problem: Problem, law: Law) -> tuple[Law, np.ndarray]:
     ]
     if not dry:
         return law, np.zeros((0, len(law.c)))
-    found = {problem.width: law}
+    laws = {problem.width: law}
 
     def likelier(width: float, near: Law) -> float:
         trial = _of_width(near, width, problem.width)
         if trial is None:
             return -np.inf
-        found[width] = trial
+        laws[width] = trial
         return trial.fit.value - law.fit.value
 
     for factor in (1 / 2, 2.0):
         here, value = problem.width, 0.0
         for _ in range(1, WIDTHS):
-            last, near, here = value, found[here], here * factor
+            last, near, here = value, laws[here], here * factor
             value = likelier(here, near)
             if value < max(last, 0) - UNLIKELY or abs(value - last) < INDIFFERENT:
                 break
-        if max(found.values(), key=lambda each: each.fit.value) is not law:
+        if max(laws.values(), key=lambda each: each.fit.value) is not law:
             break
-    best = max(found, key=lambda width: found[width].fit.value)
-    between = vertex(found, best)
+    best = max(laws, key=lambda width: laws[width].fit.value)
+    between = vertex(laws, best)
     if between is not None:
-        likelier(between, found[best])
-    report("widths: %s", {width: each.fit.value for width, each in found.items()})
-    values = np.array([each.fit.value for each in found.values()])
+        likelier(between, laws[best])
+    report("widths: %s", {width: each.fit.value for width, each in laws.items()})
+    values = np.array([each.fit.value for each in laws.values()])
     weight = np.exp(values - values.max())
     weight /= weight.sum()
-    law = max(found.values(), key=lambda each: each.fit.value)
-    c = np.array([each.c for each in found.values()])
+    law = max(laws.values(), key=lambda each: each.fit.value)
+    c = np.array([each.c for each in laws.values()])
     return law, np.sqrt(weight)[:, None] * (c - law.c)
 
 
@@ -80,15 +80,15 @@ def _of_width(law: Law, width: float, widest: float) -> Law | None:
     return None if trial is None else replace(law, fit=trial)
 
 
-def vertex(found: Mapping[float, Law], best: float) -> float | None:
+def vertex(laws: Mapping[float, Law], best: float) -> float | None:
     """Width at the top of the parabola through the best and its neighbours.
 
     Over the logarithm of widths that are factors of two apart; None without a neighbour
     on each side, or where these are not felt.
     """
-    if not {best / 2, 2 * best} <= set(found):
+    if not {best / 2, 2 * best} <= set(laws):
         return None
-    low, top, high = (found[w].fit.value for w in (best / 2, best, 2 * best))
+    low, top, high = (laws[w].fit.value for w in (best / 2, best, 2 * best))
     if top - min(low, high) < INDIFFERENT:
         return None
     return float(best * 2 ** ((high - low) / 2 / (2 * top - low - high)))

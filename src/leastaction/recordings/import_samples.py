@@ -203,9 +203,9 @@ def predict_held_out(
     """
     kind = kinds()[settings["kind"]]
     recipe = Recipe(**settings["recipe"])
-    given = held_out, one_case(model), observations, recipe, settings["library"]
-    found = kind.predict(*given)
-    runs = list(zip(found.measured, found.estimate, found.band, strict=True))
+    arguments = held_out, one_case(model), observations, recipe, settings["library"]
+    forecast = kind.predict(*arguments)
+    runs = list(zip(forecast.measured, forecast.estimate, forecast.band, strict=True))
     stride = max(1, max(len(y) for y, *_ in runs) // MOST_STORED)
     half = np.array([np.ptp(y, axis=0) / 2 for y, *_ in runs])
     half = np.where(half > 0, half, 1.0)
@@ -217,8 +217,8 @@ def predict_held_out(
         np.concatenate([a[::stride] for a in each]) for each in zip(*runs, strict=True)
     ]
     counts = [len(y[::stride]) for y, *_ in runs]
-    step = (1.0 if found.along else held_out.attrs["time_step"]) * stride
-    windows = np.zeros((1, len(found.names)))
+    step = (1.0 if forecast.along else held_out.attrs["time_step"]) * stride
+    windows = np.zeros((1, len(forecast.names)))
     return CONTRACTS["measured_rollout"].dataset(
         {
             **dict(zip(("q_measured", "q_estimate", "q_band"), stored, strict=True)),
@@ -235,16 +235,16 @@ def predict_held_out(
         },
         {
             "replicate": [0],
-            "dof": list(found.names),
-            "label": ("trajectory", np.array(found.labels, dtype=object)),
-            "coordinate_unit": ("dof", list(found.units)),
-            "coordinate_shown_unit": ("dof", list(found.units)),
-            "coordinate_shown_factor": ("dof", np.ones(len(found.names))),
+            "dof": list(forecast.names),
+            "label": ("trajectory", np.array(forecast.labels, dtype=object)),
+            "coordinate_unit": ("dof", list(forecast.units)),
+            "coordinate_shown_unit": ("dof", list(forecast.units)),
+            "coordinate_shown_factor": ("dof", np.ones(len(forecast.names))),
         },
         {
             "start": 0.0,
             "learned_from": 0,
-            "numbers": json.dumps(dict(found.numbers)),
-            "along": found.along or "Time (s)",
+            "numbers": json.dumps(dict(forecast.numbers)),
+            "along": forecast.along or "Time (s)",
         },
     )

@@ -31,8 +31,8 @@ LARGEST_PART_OF_PERIOD = 0.1
 # Gauss–Newton steps along delays and time constants, the longest one in rows, and the
 # last one, in standard errors.
 MOST_STEPS, LARGEST_MOVE, LAST_MOVE = 12, 4.0, 0.5
-# Standard errors beyond which a delay that nobody asked for is seen.
-SEEN = 2.0
+# Standard errors beyond which a delay that was not requested is significant.
+LEAST_DELAY = 2.0
 # Standard error, in rows, of how an input is held between them: uniform over a row.
 UNKNOWN_HOLD = 0.25
 # Likelihood of a held input over that of a curve, for it to be taken.
@@ -143,22 +143,22 @@ def with_input_dynamics(
 ) -> tuple[Problem, Law, InputDynamics]:
     """The law with its inputs as they act, by Gauss and Newton's method.
 
-    A delay that nobody asked for belongs to the law if it is seen: beyond two standard
-    errors and one row; what is less is how an input is held. Terms are chosen again
-    after every step.
+    A delay that was not requested belongs to the law if it is significant: beyond two
+    standard errors and one row; what is less is how an input is held. Terms are chosen
+    again after every step.
     """
     unknowns, row = problem.unknowns, problem.motion.dt
     if not unknowns:
         return problem, law, InputDynamics(np.zeros(0), np.zeros((0, len(law.c))))
     if any(unknown.name == TIME_CONSTANT for unknown in unknowns):
         problem, law = with_time_constants(problem, law)
-    asked = np.array([unknown.asked for unknown in unknowns])
+    requested = np.array([unknown.requested for unknown in unknowns])
     hold = np.array([problem.inputs.hold[list(u.coordinates)].max() for u in unknowns])
     for _ in range(MOST_STEPS):
         late, error, _ = steps(problem, law)
         total = values_of(problem.inputs, unknowns) + late
-        seen = asked | (np.abs(total) > SEEN * error + row * hold)
-        moves = np.where(seen, late, late - total)
+        resolved = requested | (np.abs(total) > LEAST_DELAY * error + row * hold)
+        moves = np.where(resolved, late, late - total)
         if (np.abs(moves) < LAST_MOVE * np.hypot(error, UNKNOWN_HOLD * row)).all():
             break
         moves = np.clip(moves, -LARGEST_MOVE * row, LARGEST_MOVE * row)
@@ -169,9 +169,9 @@ def with_input_dynamics(
         report("delays and time constants: %s s", values_of(problem.inputs, unknowns))
     late, error, slope = steps(problem, law)
     error = np.hypot(error, UNKNOWN_HOLD * row)
-    # Of what is not seen, half of what it would change.
-    size = np.where(seen, error, late / 2)
-    dynamics = InputDynamics(np.where(seen, error, np.nan), size[:, None] * slope)
+    # Of an insignificant one, half of what it would change.
+    size = np.where(resolved, error, late / 2)
+    dynamics = InputDynamics(np.where(resolved, error, np.nan), size[:, None] * slope)
     return problem, law, dynamics
 
 

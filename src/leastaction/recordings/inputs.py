@@ -118,7 +118,7 @@ class Unknown:
 
     name: str  # ``lag`` or ``time_constant``
     coordinates: tuple[int, ...]  # whose inputs have it
-    asked: bool  # by the user; what nobody asked for is told only if it is seen
+    requested: bool  # by the user; others are reported only if significant
 
 
 def changed(inputs: Inputs, unknowns: Sequence[Unknown], values: np.ndarray) -> Inputs:

@@ -59,7 +59,7 @@ SHAKEN_FIGURES = ("spectra", "innovations", "one_step", "force_spectrum")
 FORCELESS = "the law has inertia, and no force that moves it"
 # First line of a law.
 FIXED = "fixed (sets the scale)"
-FOUND, RESERVED, NONE = "found", "found, with reservations", "no law found"
+UNRESERVED, RESERVED, NONE = "found", "found, with reservations", "no law found"
 
 
 class LawPage:
@@ -241,14 +241,14 @@ class Law(LawPage, IdentifiedModel):
             lost = lost or float(self.dataset["remaining"]) > LARGEST_REMAINING
         else:
             lost = self._is_forceless or is_lost(self.model, self.rollout)
-        return NONE if lost else RESERVED if self.reservations else FOUND
+        return NONE if lost else RESERVED if self.reservations else UNRESERVED
 
     @property
     def reservations(self) -> list[str]:
         """Why the law is not simply `found`, one sentence each."""
         if self.rollout is not None:
-            told = json.loads(self.observations.attrs.get("warnings", "[]"))
-            texts = [t for t in told if t.startswith((UNRECORDED, CONTRADICTION))]
+            of_data = json.loads(self.observations.attrs.get("warnings", "[]"))
+            texts = [t for t in of_data if t.startswith((UNRECORDED, CONTRADICTION))]
             texts += reservations(self.model, self.rollout)
             return [FORCELESS, *texts] if self._is_forceless else texts
         texts = doubts(self.dataset)
@@ -281,8 +281,8 @@ class Law(LawPage, IdentifiedModel):
     def warnings(self) -> list[str]:
         """What to know about the data and the law, one sentence each."""
         stages = (self.observations, self.model)
-        told = [t for s in stages for t in json.loads(s.attrs.get("warnings", "[]"))]
-        texts = [*dict.fromkeys(told), *self.reservations]
+        noted = [t for s in stages for t in json.loads(s.attrs.get("warnings", "[]"))]
+        texts = [*dict.fromkeys(noted), *self.reservations]
         if self.rollout is None:
             texts += of_inputs(self.dataset, self.observations)
             return texts + of_modes(self.dataset, self.sensed_modes, self.modes)
@@ -372,10 +372,10 @@ class Law(LawPage, IdentifiedModel):
         if self.rollout is not None and not self.not_identifiable:
             rows = physical_parameters(self, self.observations, self._unit_of())
         columns = ["quantity", "value", "std", "unit", "grouped"]
-        found = pd.DataFrame(rows, columns=columns)
-        percent = 100 * found["std"] / np.abs(found.value)
-        found.insert(3, "percent", percent.where(percent < 100 / self.interval_factor))
-        return with_intervals(found, self.interval_factor)
+        frame = pd.DataFrame(rows, columns=columns)
+        percent = 100 * frame["std"] / np.abs(frame.value)
+        frame.insert(3, "percent", percent.where(percent < 100 / self.interval_factor))
+        return with_intervals(frame, self.interval_factor)
 
     def next_experiment(
         self, term: str, of: str | None = None, shrink: float = 0.5
@@ -426,12 +426,12 @@ class Law(LawPage, IdentifiedModel):
             )
         compiled = CompiledLaw(self.observations, self.model)
         place, data = int(np.flatnonzero(chosen)[0]), self.dataset
-        found = experiments(compiled, data, covariance_of(self), place, shrink)
+        designs = experiments(compiled, data, covariance_of(self), place, shrink)
         kind = "input_unit" if self.inputs else "coordinate_unit"
         units = map(str, self.observations[kind].values)
         units = dict(zip(self.coordinates, units, strict=True))
-        found.insert(2, "unit", found.excite.map(units))
-        return found
+        designs.insert(2, "unit", designs.excite.map(units))
+        return designs
 
     @speaks_python
     def test(
@@ -465,16 +465,16 @@ class Law(LawPage, IdentifiedModel):
         self._predictable()
         columns = {"inputs": inputs}
         example, _ = described(data, time, coordinates, trajectory, columns, reading)
-        own = self.coordinates, bool(self.inputs)
+        ours = self.coordinates, bool(self.inputs)
         names, driven = (example["import"][k] for k in ("coordinates", "inputs"))
-        if (tuple(names), bool(driven)) != own:
+        if (tuple(names), bool(driven)) != ours:
             raise ValueError(
                 f"the data have the coordinates {', '.join(names)} and "
-                f"{'' if driven else 'no '}inputs; expected {', '.join(own[0])} and "
-                f"{'' if own[1] else 'no '}inputs"
+                f"{'' if driven else 'no '}inputs; expected {', '.join(ours[0])} and "
+                f"{'' if ours[1] else 'no '}inputs"
             )
-        whole = {"held_out": []}  # none, and no end of one is set apart
-        observations = import_recording(import_settings(example) | whole)
+        undivided = {"held_out": []}  # none, and no end of one is set apart
+        observations = import_recording(import_settings(example) | undivided)
         every = xr.ones_like(observations["held_out"])
         observations = observations.assign(held_out=every)
         rollout = predict(observations, self.model, {"start": None})
@@ -563,8 +563,8 @@ class Law(LawPage, IdentifiedModel):
 
     def _described(self) -> list[str]:
         random = self.rollout is None
-        whole = not self.not_identifiable and self.system.has_equations
-        shown = str(self.system) if whole else super().__str__()
+        has_system = not self.not_identifiable and self.system.has_equations
+        shown = str(self.system) if has_system else super().__str__()
         physical = self.physical
         about = ["## Physical parameters"]
         lines = [
@@ -626,13 +626,13 @@ def law_of(model: xr.Dataset, observations: xr.Dataset, *more, **about) -> LawPa
     return LawOfKind(model, observations, *more, **about)
 
 
-def rows_of(found: "pd.DataFrame", heading: str) -> list[dict[str, str]]:
+def rows_of(frame: "pd.DataFrame", heading: str) -> list[dict[str, str]]:
     """Values with their intervals as text; `heading` is the column of the values."""
     rows = []
-    for row in found.to_dict("records"):
+    for row in frame.to_dict("records"):
         number, width = rounded(row["value"], (row["high"] - row["low"]) / 2)
         row["term"] = f"`{row.get('term')}`"
-        about = [name for name in ("term", "of", "quantity") if name in found]
+        about = [name for name in ("term", "of", "quantity") if name in frame]
         if row.get("grouped"):
             row["quantity"] += f" and {row['grouped']}: their sum alone is identified"
         error = {}
@@ -688,7 +688,7 @@ def _calibration(law: Law) -> list[str]:
     return ["## Calibration", calibration.to_markdown().rstrip()]
 
 
-def _modes(result: xr.Dataset | None, seen: xr.Dataset | None) -> list[str]:
+def _modes(result: xr.Dataset | None, shown: xr.Dataset | None) -> list[str]:
     """Table of the modes of a law, and its MAC to those of the sensors alone."""
     if result is None:
         return [
@@ -706,8 +706,8 @@ def _modes(result: xr.Dataset | None, seen: xr.Dataset | None) -> list[str]:
         "Small free vibrations about the equilibrium; dry friction is neglected:",
         "\n".join(modes_table(result.drop_dims("channel").rename(dof="channel"))),
     ]
-    if seen is not None and seen.sizes["mode"]:
-        pairs = assurance(*(complex_shapes(*x) for x in ((result, "sensed"), (seen,))))
+    if shown is not None and shown.sizes["mode"]:
+        pairs = assurance(*(complex_shapes(*x) for x in ((result, "sensed"), (shown,))))
         lines.append(
             "MAC with the nearest mode that the sensors show without a law: "
             + ", ".join(f"{x:.3f}" for x in pairs.max(axis=1))

@@ -9,9 +9,9 @@ from leastaction.core.model import IdentifiedModel, model_of, with_intervals
 from leastaction.core.own_data import Findings, kinds, one_case
 from leastaction.recordings.columns import CONTRADICTION
 from leastaction.recordings.law import (
-    FOUND,
     NONE,
     RESERVED,
+    UNRESERVED,
     LawPage,
     rows_of,
     table,
@@ -42,13 +42,13 @@ class LawOfKind(LawPage):
         """``found``, ``found, with reservations`` or ``no law found``."""
         if self.findings.refusals:
             return NONE
-        return RESERVED if self.reservations else FOUND
+        return RESERVED if self.reservations else UNRESERVED
 
     @property
     def reservations(self) -> list[str]:
         """Why the law is not simply `found`, one sentence each."""
-        told = [t for t in self._of_import if t.startswith(CONTRADICTION)]
-        return [*self.findings.refusals, *told, *self.findings.reservations]
+        contradictions = [t for t in self._of_import if t.startswith(CONTRADICTION)]
+        return [*self.findings.refusals, *contradictions, *self.findings.reservations]
 
     @property
     def warnings(self) -> list[str]:
@@ -68,14 +68,14 @@ class LawOfKind(LawPage):
     def terms(self) -> pd.DataFrame:
         """What was found, a row by term; columns of :attr:`IdentifiedModel.terms`."""
         columns = ["term", "of", "value", "std", "unit"]
-        found = pd.DataFrame(self.findings.terms, columns=columns)
-        if isinstance(self.learned, IdentifiedModel) and not found.unit.any():
+        frame = pd.DataFrame(self.findings.terms, columns=columns)
+        if isinstance(self.learned, IdentifiedModel) and not frame.unit.any():
             unit_of = coefficient_units(self.learned, self.observations)
-            found["unit"] = [
+            frame["unit"] = [
                 unit_of(r.of, r.term) if r.of in ("L", "D", "S^2") else ""
-                for r in found.itertuples()
+                for r in frame.itertuples()
             ]
-        return with_intervals(found, self.interval_factor)
+        return with_intervals(frame, self.interval_factor)
 
     def coefficient(self, term: str, of: str | None = None) -> float:
         """Value of a term; ValueError if there is no such term."""
@@ -88,23 +88,23 @@ class LawOfKind(LawPage):
         return float(chosen.value.iloc[0])
 
     def _described(self) -> list[str]:
-        found = self.findings
+        findings = self.findings
         parts = ["## The law"]
-        if len(found.terms):
+        if len(findings.terms):
             parts.append(table(rows_of(self.terms, "coefficient")))
-        if found.about:
-            parts += ["```text", found.about, "```"]
+        if findings.about:
+            parts += ["```text", findings.about, "```"]
         return [
             *parts,
-            *filter(None, [found.scale]),
-            *["## What the data cannot decide"] * bool(found.undecided),
-            *(f"- {text}" for text in found.undecided),
+            *filter(None, [findings.scale]),
+            *["## What the data cannot decide"] * bool(findings.undecided),
+            *(f"- {text}" for text in findings.undecided),
         ]
 
     def _predicted(self) -> list[str]:
         return list(self.findings.predicted)
 
     def _amounts(self) -> list[str]:
-        given = json.loads(self.observations.attrs["amounts"])
+        amounts = json.loads(self.observations.attrs["amounts"])
         verbs = "training data", "held-out data"
-        return [f"{verb}: {text}" for verb, text in zip(verbs, given, strict=True)]
+        return [f"{verb}: {text}" for verb, text in zip(verbs, amounts, strict=True)]

@@ -156,8 +156,8 @@ def learn(
         data, time, coordinates, trajectory, columns, reading, sections
     )
     with progress_bar(5, progress) as advance:
-        found = _identified(example, excitation == "random", advance)
-    return law_of(*found, title, process_time() - begun, source)
+        results = _identified(example, excitation == "random", advance)
+    return law_of(*results, title, process_time() - begun, source)
 
 
 def _identified(example: Mapping, random: bool, advance: Callable) -> tuple:
@@ -175,8 +175,8 @@ def _identified(example: Mapping, random: bool, advance: Callable) -> tuple:
     except ValueError as error:
         if not random and example["kind"] == MOTION:
             raise
-        seen = f". {_seen(observations)}" if random else ""
-        raise RecordingError(f"{error}{seen}") from None
+        evidence = f". {_sensed_modes(observations)}" if random else ""
+        raise RecordingError(f"{error}{evidence}") from None
     if random:
         return model, observations, None
     advance("predict")
@@ -204,17 +204,17 @@ def predict(
     return predict_held_out(parts["held_out"], model, observations, settings)
 
 
-def _seen(observations) -> str:
+def _sensed_modes(observations) -> str:
     """What the sensors show of a motion that has no law."""
     from leastaction.recordings.modal_analysis import modes_of_observations
 
-    found = modes_of_observations(observations)
-    if found is None or not (found["kind"] == "mode").any():
+    modes = modes_of_observations(observations)
+    if modes is None or not (modes["kind"] == "mode").any():
         return "The sensors show no mode of a structure"
     listed = ", ".join(
         f"{f:.4g} Hz ({100 * ratio:.2g} %)"
         for f, ratio, kind in zip(
-            *(found[n].values for n in ("frequency", "damping_ratio", "kind")),
+            *(modes[n].values for n in ("frequency", "damping_ratio", "kind")),
             strict=True,
         )
         if kind == "mode"
@@ -235,10 +235,10 @@ def described(
     """
     if "files" in reading:
         raise RecordingError("files are the data: give their paths first, in a list")
-    files, frames, found, units = tables_of(data, time, trajectory)
+    files, frames, keys, units = tables_of(data, time, trajectory)
     try:
-        own = kind_of({**(sections or {}), "import": reading})
-        if coordinates is None and own and "coordinates" not in own.sections:
+        of_kind = kind_of({**(sections or {}), "import": reading})
+        if coordinates is None and of_kind and "coordinates" not in of_kind.sections:
             coordinates = {}
         elif coordinates is None:
             coordinates = _by_name(units, columns)
@@ -250,17 +250,17 @@ def described(
                     "units by name, such as {'theta': 'rad'}"
                 )
             coordinates = {name: units.get(name) or _unit(name) for name in names}
-        given = {
+        config = {
             **(sections or {}),
             "import": {
                 **reading,
                 "files": files,
-                **found,
+                **keys,
                 "coordinates": coordinates,
                 **{key: value for key, value in columns.items() if value is not None},
             },
         }
-        example = recording_from_config("data", given, Path.cwd(), frames=frames)
+        example = recording_from_config("data", config, Path.cwd(), frames=frames)
     except ConfigError as error:
         raise RecordingError("\n".join(error.problems)) from None
     return example, "" if frames else ", ".join(Path(path).name for path in files)
@@ -349,9 +349,9 @@ def _arrays_of(data, time) -> tuple[dict, np.ndarray, dict, dict]:
     import xarray as xr
 
     if not isinstance(time, str) or time not in data or not data[time].ndim:
-        given = repr(time) if isinstance(time, str) else f"of {type(time).__name__}"
+        stated = repr(time) if isinstance(time, str) else f"of {type(time).__name__}"
         raise RecordingError(
-            f"the dataset has no times {given}; write time=<their name> in "
+            f"the dataset has no times {stated}; write time=<their name> in "
             f"{', '.join(map(str, data.variables))}"
         )
     clock = {"column": TIME, "unit": str(data[time].attrs.get("units", "s"))}
@@ -359,19 +359,19 @@ def _arrays_of(data, time) -> tuple[dict, np.ndarray, dict, dict]:
     variables = [v for k, v in data.data_vars.items() if k != time and dim in v.dims]
     if not variables:
         raise RecordingError(f"the dataset has no variable over {dim!r}")
-    whole = [v.transpose(..., dim) for v in xr.broadcast(*variables)]
+    series = [v.transpose(..., dim) for v in xr.broadcast(*variables)]
     units = {str(v.name): str(v.attrs.get("units", "")) for v in variables}
-    return {str(v.name): v.values for v in whole}, data[time].values, clock, units
+    return {str(v.name): v.values for v in series}, data[time].values, clock, units
 
 
 def _frame(data: Mapping, time):
     """Arrays as a table with the columns `trajectory` and `time`; or a step instead."""
     import pandas as pd
 
-    taken = {TIME, TRAJECTORY} & set(data)
-    if taken:
+    reserved = {TIME, TRAJECTORY} & set(data)
+    if reserved:
         raise RecordingError(
-            f"{', '.join(sorted(taken))} cannot name a coordinate; give times as "
+            f"{', '.join(sorted(reserved))} cannot name a coordinate; give times as "
             "`time`, and trajectories as a list"
         )
     try:
@@ -385,16 +385,16 @@ def _frame(data: Mapping, time):
     if step is None:
         if len(times) == 1:
             times = times * len(lengths)
-        own = [len(one) for one in times]
-        if len(lengths) > 1 and own == [len(lengths)] * len(lengths) != lengths:
+        counts = [len(one) for one in times]
+        if len(lengths) > 1 and counts == [len(lengths)] * len(lengths) != lengths:
             raise RecordingError(
                 f"the arrays have {shape(lengths)} at {len(lengths)} times: they "
                 "look like (time, trajectory); expected (trajectory, time), such "
                 "as x.T"
             )
-        if own != lengths:
+        if counts != lengths:
             raise RecordingError(
-                f"time has {shape(own)}, the arrays have {shape(lengths)}; expected "
+                f"time has {shape(counts)}, the arrays have {shape(lengths)}; expected "
                 "one time for every sample, shape (time,) or (trajectory, time)"
             )
         columns[TIME] = np.concatenate(times)
@@ -442,19 +442,19 @@ def _by_name(units: Mapping, columns: dict) -> dict[str, str]:
         for entry in group.values()
     ]
     used = {str(entry).partition("[")[0].strip() for entry in entries}
-    found = {name: units[name] or _unit(name) for name in units if name not in used}
+    arrays = {name: units[name] or _unit(name) for name in units if name not in used}
     for section, ending, per in (
         ("velocities", "dot", "/s"),
         ("accelerations", "ddot", "/s^2"),
     ):
-        rates = {name: name + ending for name in found if name + ending in found}
+        rates = {name: name + ending for name in arrays if name + ending in arrays}
         if rates and columns[section] is None:
             columns[section] = {
-                name: {"column": rate, "unit": units[rate] or f"{found[name]}{per}"}
+                name: {"column": rate, "unit": units[rate] or f"{arrays[name]}{per}"}
                 for name, rate in rates.items()
             }
-            found = {k: v for k, v in found.items() if k not in rates.values()}
-    return found
+            arrays = {k: v for k, v in arrays.items() if k not in rates.values()}
+    return arrays
 
 
 def _unit(name: str) -> str:

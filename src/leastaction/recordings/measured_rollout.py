@@ -62,9 +62,9 @@ def predict(
     """
     check(observations, "measurements")
     check(model, "model")
-    seen = not observations["held_out"].values.any()
+    in_sample = not observations["held_out"].values.any()
     every = observations
-    if not seen:
+    if not in_sample:
         observations = held_out(observations)
     law = CompiledLaw(observations, model)
     period = float(model["period"].values[0])
@@ -76,7 +76,7 @@ def predict(
         path, band = law.free_run(part, start)
         residual = law.residual(part, PERIODS_OF_RESIDUAL_WINDOW * period)
         stored.append((observations["q"].values[0][part], path, band, residual))
-    about = {"start": start, "learned_from": int(seen), "period": period}
+    about = {"start": start, "learned_from": int(in_sample), "period": period}
     energy, units = energy_and_force_units(IdentifiedModel(model), observations)
     about |= {"force_window": window, "energy_unit": energy}
     about["time_step"] = law.dt
@@ -194,11 +194,11 @@ class CompiledLaw:
         motion = MeasuredMotion(self.equations, self.q, parts, self.dt, force=force)
         least = self.process_noise, self.noise, 0 * self.noise, 1e-3 * self.noise
         levels, path = NoiseLevels(*least), self.states
-        found = fit(motion, self.of_sample, [], path, levels, rounds_of_starts=0)
-        if found is None:
+        filtered = fit(motion, self.of_sample, [], path, levels, rounds_of_starts=0)
+        if filtered is None:
             return np.full(motion.dof, np.nan)
         late = np.concatenate([np.arange(p.stop - p.start) for p in parts])
-        return _rms(found.innovations.e[late * self.dt >= start])
+        return _rms(filtered.innovations.e[late * self.dt >= start])
 
     def residual(self, part: slice, window: float) -> np.ndarray:
         """Measured less fitted over windows with states of their own."""
@@ -316,14 +316,14 @@ def followed(
     none, no_noise = np.zeros(0, dtype=int), np.zeros(motion.dof)
     model, _ = motion.linearised(path, c, none)
     for _ in range(MOST_ROUNDS):
-        change, found = smoothed(model, no_noise, sensor)
+        change, innovations = smoothed(model, no_noise, sensor)
         lost = ~np.isfinite(change).all(axis=1)
         change[lost] = 0.0
         for step in (1.0, 0.25, 0.0625):
             trial = path + step * change
             new, _ = motion.linearised(trial, c, none)
             value = np.nansum(augmented_filter(new, no_noise, sensor).moment)
-            if value < 2 * np.nansum(found.moment) + found.count:
+            if value < 2 * np.nansum(innovations.moment) + innovations.count:
                 break
         path, model = trial, new
         moved = np.abs(step * change[:, : motion.dof]) / sensor
@@ -364,8 +364,8 @@ def force_error(
     def missing(changed: MeasuredMotion, path: np.ndarray, inner: slice) -> np.ndarray:
         model, _ = changed.linearised(path, c, constants)
         model = model._replace(block=np.cumsum(model.begin) - 1)
-        found = augmented_filter(model, np.zeros(motion.dof), sensor).moment[inner]
-        return np.linalg.solve(found[:, 1:, 1:], -found[:, 1:, :1])[..., 0]
+        moment = augmented_filter(model, np.zeros(motion.dof), sensor).moment[inner]
+        return np.linalg.solve(moment[:, 1:, 1:], -moment[:, 1:, :1])[..., 0]
 
     def louder(steps: int) -> np.ndarray:
         return (1 + CHANGE_OF_INPUT) * motion.force(steps)
@@ -374,12 +374,12 @@ def force_error(
         cut = enough_steps(replace(motion, parts=parts), path, c, sensor)
         near = followed(cut, path, c, sensor)
         inner = slice(None) if parts is early else slice(1, -1)
-        found = missing(cut, near, inner)
-        change = 0 * found
+        missed = missing(cut, near, inner)
+        change = 0 * missed
         if motion.force is not None:
-            change = missing(replace(cut, force=louder), near, inner) - found
+            change = missing(replace(cut, force=louder), near, inner) - missed
         middle = [motion.dt * (part.start + part.stop) / 2 for part in parts[inner]]
-        results.append((found, -change / CHANGE_OF_INPUT, np.array(middle)))
-    found, recorded, middle = map(np.concatenate, zip(*results, strict=True))
+        results.append((missed, -change / CHANGE_OF_INPUT, np.array(middle)))
+    missed, recorded, middle = map(np.concatenate, zip(*results, strict=True))
     order = np.argsort(middle, kind="stable")
-    return found[order], recorded[order], middle[order]
+    return missed[order], recorded[order], middle[order]

@@ -151,9 +151,9 @@ class Modes:
         """
         setups = [self, *others]
         matched = [
-            found
+            places
             for mode in range(len(self.shapes))
-            if (found := _in_all(setups, mode)) is not None
+            if (places := _in_all(setups, mode)) is not None
         ]
         if not matched:
             raise ValueError(
@@ -272,12 +272,12 @@ def series_of(
 
     Arguments and errors as of :func:`modes`.
     """
-    files, frames, found, arrays = tables_of(data, time, trajectory)
-    given = {**reading, "files": files, **found, "coordinates": {"any": {"unit": "1"}}}
-    if isinstance(given["time"], str):
-        given["time"] = {"column": given["time"]}
+    files, frames, keys, arrays = tables_of(data, time, trajectory)
+    config = {**reading, "files": files, **keys, "coordinates": {"any": {"unit": "1"}}}
+    if isinstance(config["time"], str):
+        config["time"] = {"column": config["time"]}
     try:
-        settings = complete(given, Import, "the table")
+        settings = complete(config, Import, "the table")
         settings["files"] = frames or files
         if sensors is None:
             sensors = _outputs(settings, arrays)
@@ -333,8 +333,8 @@ def _outputs(settings: Mapping, arrays: Mapping) -> dict:
         return {name: {"unit": unit or "1"} for name, unit in arrays.items()}
     table = open_table(settings["files"][0], settings)
     other = settings["time"].get("column"), settings.get("trajectory")
-    taken = [table.heading(name) for name in other if name]
-    names = [name for name in table.columns if name not in taken]
+    used = [table.heading(name) for name in other if name]
+    names = [name for name in table.columns if name not in used]
     units = {name: unit_of_heading(name) for name in names}
     bare = {n: re.sub(r"\s*[\[(][^\[(]*$", "", n) if units[n] else n for n in names}
     return {bare[n]: {"unit": units[n] or "1", "column": n} for n in names}
@@ -344,14 +344,14 @@ def _columns(sensors: Mapping) -> dict:
     """Columns of the outputs by name; ``acc 3 [m/s^2]`` is a column with its unit."""
     if not sensors:
         raise RecordingError("there is no column beside the time; expected outputs")
-    found = {}
+    columns = {}
     for name, entry in sensors.items():
         if isinstance(entry, str):
             head, bracket, unit = entry.partition("[")
             entry = {"unit": unit.rstrip("] ") if bracket else entry}
             entry |= {"column": head.strip()} if bracket else {}
-        found[str(name)] = column(name, entry, f"import.sensors.{name}", True)
-    return found
+        columns[str(name)] = column(name, entry, f"import.sensors.{name}", True)
+    return columns
 
 
 def modes_table(data: xr.Dataset) -> list[str]:
@@ -415,7 +415,7 @@ def complex_shapes(data: xr.Dataset, kind: str = "shape") -> np.ndarray:
 
 def _in_all(setups: Sequence[Modes], mode: int) -> list[int] | None:
     """Place of a mode of the first set-up in each one; None if one lacks it."""
-    found, first = [mode], setups[0].structural.isel(mode=mode)
+    members, first = [mode], setups[0].structural.isel(mode=mode)
     for other in setups[1:]:
         common = _common(setups[0], other)
         mine = setups[0].shapes[mode][[one for one, _ in common]]
@@ -428,8 +428,8 @@ def _in_all(setups: Sequence[Modes], mode: int) -> list[int] | None:
         places = np.flatnonzero(alike & near)
         if not len(places):
             return None
-        found.append(int(places[np.argmin(apart[places])]))
-    return found
+        members.append(int(places[np.argmin(apart[places])]))
+    return members
 
 
 def _common(one: Modes, other: Modes) -> list[tuple[int, int]]:
@@ -457,8 +457,8 @@ def _merged(setups: Sequence[Modes], matched: Sequence[Sequence[int]]) -> xr.Dat
         low, high = mean - half, mean + half
         if quantity == "damping_ratio":
             low, high = interval_of_ratio(mean, std)
-        found = {"": mean, "_std": std, "_low": low, "_high": high}
-        data |= {quantity + ending: ("mode", x) for ending, x in found.items()}
+        statistics = {"": mean, "_std": std, "_low": low, "_high": high}
+        data |= {quantity + ending: ("mode", x) for ending, x in statistics.items()}
     names = list(dict.fromkeys(n for p in parts for n in map(str, p["channel"].values)))
     joined = [_joined_shape(parts, mode, names) for mode in range(len(matched))]
     shapes, errors = (np.array(x) for x in zip(*joined, strict=True))
@@ -492,19 +492,19 @@ def _joined_shape(parts: Sequence[xr.Dataset], mode: int, names: Sequence[str]):
     errors = np.full(len(names), np.nan)
     for part in (p.isel(mode=mode) for p in parts):
         places = np.array([names.index(str(n)) for n in part["channel"].values])
-        own = complex_shapes(part)
+        local = complex_shapes(part)
         spread = np.hypot(part["shape_real_std"], part["shape_imaginary_std"]).values
         common, scale, doubt = np.isfinite(errors[places]), 1.0, 0.0
         if common.any():
-            mine, there = own[common], shape[places[common]]
+            mine, reference = local[common], shape[places[common]]
             power = (np.abs(mine) ** 2).sum()
-            scale = (mine.conj() @ there) / power
+            scale = (mine.conj() @ reference) / power
             both = np.hypot(errors[places[common]], np.abs(scale) * spread[common])
             doubt = np.sqrt((np.abs(mine) ** 2 * both**2).sum()) / power
         new = places[~common]
-        shape[new] = scale * own[~common]
+        shape[new] = scale * local[~common]
         size = np.abs(scale) * spread[~common]
-        errors[new] = np.hypot(size, doubt * np.abs(own[~common]))
+        errors[new] = np.hypot(size, doubt * np.abs(local[~common]))
     largest = int(np.argmax(np.abs(shape)))
     unit = shape / shape[largest]
     errors = np.hypot(errors, np.abs(unit) * errors[largest]) / np.abs(shape[largest])
@@ -513,12 +513,12 @@ def _joined_shape(parts: Sequence[xr.Dataset], mode: int, names: Sequence[str]):
     return unit, errors / np.sqrt(2)
 
 
-def _stabilisation(found: Modes, settings: Mapping) -> "Figure":
+def _stabilisation(result: Modes, settings: Mapping) -> "Figure":
     """Orders of models over the frequencies of their poles, and the spectrum."""
     from leastaction.figures.style import grid_of, key, legend_on_top
 
     figure, grid = grid_of(settings, 1, 1, row=80, rest=14)
-    axes, data = grid[0, 0], found.dataset
+    axes, data = grid[0, 0], result.dataset
     spectrum = axes.twinx()
     spectrum.semilogy(
         data["line_frequency"], data["line_density"], color="0.75", linewidth=0.8
@@ -552,17 +552,17 @@ def _stabilisation(found: Modes, settings: Mapping) -> "Figure":
     return figure
 
 
-def _shapes(found: Modes, settings: Mapping) -> "Figure":
+def _shapes(result: Modes, settings: Mapping) -> "Figure":
     """Shapes of the modes, on the geometry if there is one."""
     from leastaction.figures.style import grid_of, small
 
-    data = found.structural
+    data = result.structural
     count = max(data.sizes["mode"], 1)
     columns = min(count, 4)
     figure, grid = grid_of(settings, -(-count // columns), columns, row=60, rest=10)
     names = [str(name) for name in data["channel"].values]
-    placed = [name for name in names if name in found.geometry]
-    missing = [name for name in found.geometry if name not in names]
+    placed = [name for name in names if name in result.geometry]
+    missing = [name for name in result.geometry if name not in names]
     for k, axes in enumerate(grid.flat):
         if k >= data.sizes["mode"]:
             axes.set_axis_off()
@@ -576,8 +576,8 @@ def _shapes(found: Modes, settings: Mapping) -> "Figure":
         if not placed:
             _as_line(axes, names, mode, settings)
             continue
-        places = np.array([found.geometry[name][:2] for name in placed], dtype=float)
-        rest = np.array([found.geometry[name][:2] for name in missing]).reshape(-1, 2)
+        places = np.array([result.geometry[name][:2] for name in placed], dtype=float)
+        rest = np.array([result.geometry[name][:2] for name in missing]).reshape(-1, 2)
         extent = np.ptp(np.vstack([places, rest, [[0, 0]]]), axis=0).max()
         real = mode.sel(channel=placed)["shape_real"].values
         moved = places + DEFLECTION * extent * np.outer(real, [1, 0])

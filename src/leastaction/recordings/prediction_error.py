@@ -48,14 +48,14 @@ def identify(
     from leastaction.recordings.recorded_law import estimate
 
     check(equations, "gram")
-    seen = training(observations)
-    problem = problem_of(seen, equations, library)
+    learned = training(observations)
+    problem = problem_of(learned, equations, library)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        found = search(problem, equations)
-        law = found.horizons.law
+        model = search(problem, equations)
+        law = model.horizons.law
         law = replace(law, fit=accurate(law.fit, not law.fit.levels.is_free.any()))
-    found = replace(found, horizons=replace(found.horizons, law=law))
-    return estimate(found, equations, seen)
+    model = replace(model, horizons=replace(model.horizons, law=law))
+    return estimate(model, equations, learned)
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ def search(problem: Problem, equations: xr.Dataset) -> Identified:
     near = selected(problem.candidates, near.fit)
     if near.solution.support != support:
         near, of_width = with_width(problem, near)
-    found = both_horizons(problem.candidates, near)
-    return Identified(problem, found, dynamics, of_width)
+    horizons = both_horizons(problem.candidates, near)
+    return Identified(problem, horizons, dynamics, of_width)
 
 
 def _with_inputs(

@@ -73,22 +73,22 @@ predictions of the next sample
 
 
 def estimate(
-    found: "Identified",
+    model: "Identified",
     equations: xr.Dataset,
     observations: xr.Dataset,
 ) -> LagrangianEstimate:
     """Coefficients, standard errors and diagnostics of a law."""
-    problem, law = found.problem, found.horizons.law
+    problem, law = model.problem, model.horizons.law
     noise = spread(law.fit.innovations)
     every = np.zeros((len(noise.deviations), len(law.c)))
     every[:, law.fit.active] = noise.deviations
     absent = nearest_absent(law.quadratic, law.solution)
-    lagged, far = memory(law.fit, problem.period), found.horizons.far
+    lagged, far = memory(law.fit, problem.period), model.horizons.far
     if far is not None and not lagged.explained_by(memory(far, problem.period)):
         lagged = lagged._replace(gain=0.0)
     past = np.zeros((len(lagged.deviations), len(law.c)))
     past[:, law.fit.active] = lagged.deviations
-    model_errors = found.of_width, found.dynamics.deviations, found.horizons.deviation
+    model_errors = model.of_width, model.dynamics.deviations, model.horizons.deviation
     every = np.vstack([every, absent, past, *model_errors])
     factors, gain, gain_std = problem.to_reference(law.c), 1.0, 0.0
     c, every = factors * law.c, factors * every
@@ -98,18 +98,18 @@ def estimate(
     count = len(problem.terms.terms) + len(problem.terms.dissipation)
 
     def placed(values: np.ndarray, empty: float = 0.0) -> np.ndarray:
-        whole = np.full((*values.shape[:-1], count), empty)
-        whole[..., problem.columns] = values
-        return whole
+        full = np.full((*values.shape[:-1], count), empty)
+        full[..., problem.columns] = values
+        return full
 
     size = np.sqrt((every**2).sum(axis=0))
     std = placed(np.where(c != 0, size, np.nan), np.nan)
-    numbers, arrays = _values(found, noise, equations, gain)
-    numbers["memory_ratio"] = lagged.gain / lagged.asked
+    numbers, arrays = _values(model, noise, equations, gain)
+    numbers["memory_ratio"] = lagged.gain / lagged.threshold
     arrays |= {
         "jackknife_coefficient": sigma_points(c, every),
         "column_position": problem.columns,
-        "horizon_difference": gain * np.abs(factors * found.horizons.deviation),
+        "horizon_difference": gain * np.abs(factors * model.horizons.deviation),
         "input_gain": np.full(problem.motion.dof, gain),
         "input_gain_std": np.full(problem.motion.dof, gain_std),
     }
@@ -155,16 +155,16 @@ def _in_units_of_reference(problem, c, every):
     )
 
 
-def _values(found, noise, equations, gain):
+def _values(model, noise, equations, gain):
     """Numbers, and arrays by name, of a law."""
-    problem, law = found.problem, found.horizons.law
+    problem, law = model.problem, model.horizons.law
     motion = problem.motion
     window = force_window(
-        motion, found.horizons.near.levels.sensor, equations, problem.period
+        motion, model.horizons.near.levels.sensor, equations, problem.period
     )
     turn = max(round(problem.period / motion.dt), 8)
     amplitude = np.array([oscillation(motion.y[p], turn) for p in motion.parts])
-    near, far = found.horizons.near.levels, found.horizons.far
+    near, far = model.horizons.near.levels, model.horizons.far
     run = np.inf if far is None else far.levels.sensor
     numbers = {
         "blocks": noise.stretches or law.fit.innovations.count,
@@ -180,7 +180,7 @@ def _values(found, noise, equations, gain):
         "missed_tone": tone(law.fit),
     }
     equivalents = alike(problem, law, gain)
-    added = found.horizons.corrections
+    added = model.horizons.corrections
     corrected, error = _beside(problem, law, added, gain)
     named = {problem.names[k]: (float(corrected[k]), float(error[k])) for k in added}
     arrays = {
@@ -190,8 +190,8 @@ def _values(found, noise, equations, gain):
         "noise_level": near.sensor,
         "amplitude_range": np.stack([amplitude.min(0), amplitude.max(0)], axis=1),
         "process_noise": np.where(near.is_free, near.process, 0.0),
-        "missed_force": missed_force(problem, found, equations),
-        **of_inputs(problem, found.dynamics),
+        "missed_force": missed_force(problem, model, equations),
+        **of_inputs(problem, model.dynamics),
     }
     return numbers, arrays
 
@@ -228,24 +228,24 @@ def alike(problem, law, gain: float) -> list[dict]:
 
     `weights` are β = G_aa⁻¹ G_ak: of c_a + β_a c_k the motion tells the sum alone.
     """
-    names, own, found = problem.names, law.solution, []
+    names, solution, alternatives = problem.names, law.solution, []
     # What a search over whole runs keeps may be exchanged all the same.
     quadratic = replace(law.quadratic, candidates=problem.candidates)
-    for other in equally_good(quadratic, own)[:MOST_ALTERNATIVES]:
+    for other in equally_good(quadratic, solution)[:MOST_ALTERNATIVES]:
         c = gain * problem.to_reference(other.x) * other.x
-        (new,) = set(other.support) - set(own.support)
-        weights = own.inverse @ law.quadratic.G[own.free, new]
-        columns = map(int, problem.columns[own.free])
-        found.append(
+        (new,) = set(other.support) - set(solution.support)
+        weights = solution.inverse @ law.quadratic.G[solution.free, new]
+        columns = map(int, problem.columns[solution.free])
+        alternatives.append(
             {
                 "weights": dict(zip(columns, weights, strict=True)),
-                "error_ratio": float(other.square / own.square),
+                "error_ratio": float(other.square / solution.square),
                 "coefficients": {names[k]: float(c[k]) for k in other.support},
-                "instead_of": [names[k] for k in own.support if not other.x[k]],
-                "has": [names[k] for k in other.support if not own.x[k]],
+                "instead_of": [names[k] for k in solution.support if not other.x[k]],
+                "has": [names[k] for k in other.support if not solution.x[k]],
             }
         )
-    return found
+    return alternatives
 
 
 def force_window(motion, noise, equations, period) -> float:
@@ -258,18 +258,18 @@ def force_window(motion, noise, equations, period) -> float:
     return float(min(max(least.max(), LEAST_ROWS * motion.dt), period))
 
 
-def missed_force(problem, found, equations) -> np.ndarray:
+def missed_force(problem, model, equations) -> np.ndarray:
     """Rms process noise up to the third harmonic, over that of the motion's force.
 
     White noise of strength S has the power 2 B S² in a band B; the force of the motion
     is the recorded one, or the inertial one of a coordinate that has none.
     """
-    levels = found.horizons.near.levels
+    levels = model.horizons.near.levels
     band = HARMONIC * equations["frequency"].values[0]
     missed = np.sqrt(2 * band) * np.where(levels.is_free, levels.process, 0.0)
     q, v, a = (equations[f"{k}_sample"].values[0] for k in ("q", "qdot", "qddot"))
     compiled = library_equations(problem.terms)
-    inertia = compiled.columns(q, v, a, problem.columns)[1] @ found.horizons.near.c
+    inertia = compiled.columns(q, v, a, problem.columns)[1] @ model.horizons.near.c
     size = np.sqrt((inertia**2).mean(axis=0))
     if problem.driven:
         recorded = np.sqrt((problem.inputs.recorded**2).mean(axis=0))

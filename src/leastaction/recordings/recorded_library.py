@@ -29,33 +29,33 @@ def recorded_library(example: Mapping, channels: Mapping) -> tuple[dict, list[st
     Columns stand by channel and coordinate. With it comes what is wrong with it, or
     with what is said of inputs.
     """
-    given = example.get("library", {})
+    extra = example.get("library", {})
     kinds = {n: "angle" if c.angle else "length" for n, c in channels["q"].items()}
     random = example["excitation"] == "random"
     recommended = (random_library if random else recommended_library)(kinds)
-    library = recommended | {k: value for k, value in given.items() if k != "also"}
+    library = recommended | {k: value for k, value in extra.items() if k != "also"}
     inputs = example["import"]["inputs"]
-    also = {key: list(terms) for key, terms in given.get("also", {}).items()}
+    also = {key: list(terms) for key, terms in extra.get("also", {}).items()}
     try:
-        losses = stribeck_losses(given.get("also", {}).get("stribeck", {}), list(kinds))
+        losses = stribeck_losses(extra.get("also", {}).get("stribeck", {}), list(kinds))
         also["dissipation"] = also.get("dissipation", []) + losses
         for key in ("lagrangian", "dissipation"):
             if also.get(key):
                 library[key] = [*library[key], {"terms": also[key]}]
-        found = Library.from_config(library, list(kinds))
+        basis = Library.from_config(library, list(kinds))
     except ValueError as error:
         return library, [f"library: {error}"]
-    names = found.names
+    names = basis.names
     units = {name: column.unit for name, column in channels["q"].items()}
-    for key, terms in (("lagrangian", found.terms), ("dissipation", found.dissipation)):
-        for problem in unlike_sums(terms, units) if key in given else ():
+    for key, terms in (("lagrangian", basis.terms), ("dissipation", basis.dissipation)):
+        for problem in unlike_sums(terms, units) if key in extra else ():
             return library, [f"library.{key}: {problem}; check import.coordinates"]
     offsets = [n for n, entry in inputs.items() if entry[OFFSET] == UNKNOWN]
     springs = [f"{n}**2" for n, c in channels["input"].items() if c.set_value]
     missing = [term for term in (*offsets, *springs) if term not in names]
     if missing:
         library["lagrangian"] = [*library["lagrangian"], {"terms": missing}]
-    return library, _undecided(inputs, "reference" in given, random)
+    return library, _undecided(inputs, "reference" in extra, random)
 
 
 def _undecided(inputs: Mapping, has_scale: bool, random: bool) -> list[str]:
@@ -149,9 +149,9 @@ def random_library(kinds: Mapping[str, str]) -> dict:
     The inertia of every coordinate is a constant, and that of the first is given.
     Losses are viscous, cubic and dry.
     """
-    whole = recommended_library(kinds)
+    recommended = recommended_library(kinds)
     names = list(kinds)
-    potential = [t for t in whole["lagrangian"][0]["terms"] if "dot" not in t]
+    potential = [t for t in recommended["lagrangian"][0]["terms"] if "dot" not in t]
     losses = [f"{n}dot**{p}" for p in (2, 4) for n in names]
     losses += [f"abs({n}dot)" for n in names]
     losses += [
@@ -185,7 +185,7 @@ def stribeck_losses(
     >>> stribeck_losses({"xdot": [0.01, 0.02]}, ["x"])
     ['0.01*(1 - exp(-abs(xdot)/0.01))', '0.02*(1 - exp(-abs(xdot)/0.02))']
     """
-    found = []
+    losses = []
     for velocity, (low, high) in ranges.items():
         if velocity not in velocity_names(names):
             raise ValueError(
@@ -206,13 +206,13 @@ def stribeck_losses(
                 f"stribeck: {velocity} has the range {low:g} to {high:g}, which holds "
                 "none of 1, 2, 5 times a power of ten; widen it"
             )
-        found += [f"{v}*(1 - exp(-abs({velocity})/{v}))" for v in scales]
-    return found
+        losses += [f"{v}*(1 - exp(-abs({velocity})/{v}))" for v in scales]
+    return losses
 
 
 def _waves(angles: Sequence[str], most: int = LARGEST_HARMONIC) -> list[str]:
     """Cos and sin of every k·q with 0 < Σ|k| ≤ `most`, the first k positive."""
-    found = []
+    waves = []
     numbers = itertools.product(range(-most, most + 1), repeat=len(angles))
     for k in sorted(numbers, key=lambda k: (sum(map(abs, k)), [-x for x in k])):
         first = next((x for x in k if x), 0)
@@ -224,8 +224,8 @@ def _waves(angles: Sequence[str], most: int = LARGEST_HARMONIC) -> list[str]:
             if x
         ]
         argument = " ".join(parts).removeprefix("+ ")
-        found += [f"cos({argument})", f"sin({argument})"]
-    return found
+        waves += [f"cos({argument})", f"sin({argument})"]
+    return waves
 
 
 def _product(a: str, b: str) -> str:

@@ -103,8 +103,8 @@ def problem_of(
         for part in parts(held[list(support)]):
             mine = [k for k in support if held[k] & part]
             # One that is zero joins the law, and gives no scale.
-            given = [k for k in references if k in mine and c[k]]
-            chosen.append(given[0] if given else max(mine, key=lambda k: force[k]))
+            scales = [k for k in references if k in mine and c[k]]
+            chosen.append(scales[0] if scales else max(mine, key=lambda k: force[k]))
         return chosen
 
     stays = [] if inputs is not None else list(references)

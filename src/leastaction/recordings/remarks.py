@@ -241,25 +241,25 @@ def _inputs(model: xr.Dataset, stated: Mapping) -> list[str]:
             k: student(model) * float(model[f"input_{k}_std"][0, a])
             for k in FOUND_OF_INPUTS
         }
-        asked = stated.get(name, {})
+        entry = stated.get(name, {})
         if value[LAG] and np.isfinite(error[LAG]):
             lags.setdefault((value[LAG], error[LAG]), []).append(name)
         for key, text in FOUND_OF_INPUTS.items():
-            if asked.get(key) != UNKNOWN:
+            if entry.get(key) != UNKNOWN:
                 continue
             if not np.isfinite(error[key]):
                 texts.append(f"{text} of the input of {name} could not be found")
             elif key != LAG:
                 number, width = rounded(value[key], error[key])
                 texts.append(f"{text} of the input of {name} is {number} ± {width}")
-        if asked.get(OFFSET) == UNKNOWN:
+        if entry.get(OFFSET) == UNKNOWN:
             texts.append(_offset(model, name, value[GAIN]))
     if bool(model["stepwise"][0]):
         texts.append(
             "inputs are taken as held from row to row, as a controller writes them, "
             "which fits better than a curve through their rows"
         )
-    return [lagging(names, *found) for found, names in lags.items()] + texts
+    return [lagging(names, *lag) for lag, names in lags.items()] + texts
 
 
 def lagging(names: Sequence[str], lag: float, width: float) -> str:
@@ -297,9 +297,9 @@ def _offset(model: xr.Dataset, name: str, gain: float) -> str:
 def _zero_offset(model: xr.Dataset) -> list[str]:
     """A sine beside a cosine of the same angle is the zero of an encoder."""
     texts = []
-    found = dict(zip(*_coefficients(model), strict=True))
+    values = dict(zip(*_coefficients(model), strict=True))
     for name in map(str, model["dof"].values):
-        sine, cosine = (found.get(f"{f}({name}) of L", 0.0) for f in ("sin", "cos"))
+        sine, cosine = (values.get(f"{f}({name}) of L", 0.0) for f in ("sin", "cos"))
         if sine and cosine and abs(sine) < TANGENT_OF_OFFSET * abs(cosine):
             texts.append(
                 f"the zero of {name} is off by "
@@ -379,7 +379,12 @@ def doubts(model: xr.Dataset) -> list[str]:
     m["follows"] = (
         f"; those before predict {share:.2g} % of their power" if share > 0 else ""
     )
-    m["when"] = ", ".join(f"{time:.4g}" for time in np.sort(model["impulse_time"]))
+    several = len(np.unique(model["innovation_trajectory"])) > 1
+    events = zip(model["impulse_trajectory"].values, model["impulse_time"], strict=True)
+    m["when"] = ", ".join(
+        f"{time:.4g}" + f" (trajectory {k + 1:.0f})" * several
+        for k, time in sorted((k, float(time)) for k, time in events)
+    )
     is_missing = m["best_absent_score"] > m["term_penalty"]
     is_coloured = m["colour_ratio"] > LEAST_MEMORY_SCORE**2
     has_line = m["line_p_value"] < LEAST_P_VALUE
@@ -430,19 +435,19 @@ def of_inputs(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
 
 
 def of_modes(
-    model: xr.Dataset, seen: xr.Dataset | None, known: xr.Dataset | None
+    model: xr.Dataset, sensed: xr.Dataset | None, known: xr.Dataset | None
 ) -> list[str]:
     """Modes that sensors show, and a law with too few coordinates lacks."""
-    if seen is None or known is None:
+    if sensed is None or known is None:
         return []
-    found = seen["frequency"].values[seen["kind"].values == STRUCTURAL]
-    own = known["frequency"].values
-    if len(found) <= len(own):
+    shown = sensed["frequency"].values[sensed["kind"].values == STRUCTURAL]
+    law = known["frequency"].values
+    if len(shown) <= len(law):
         return []
-    nearest = [int(np.argmin(np.abs(found - f))) for f in own]
-    other = ", ".join(f"{f:.4g}" for f in np.delete(found, nearest))
+    nearest = [int(np.argmin(np.abs(shown - f))) for f in law]
+    other = ", ".join(f"{f:.4g}" for f in np.delete(shown, nearest))
     return [
-        f"the sensors show {len(found)} modes, the law has {len(own)}: it lacks those "
+        f"the sensors show {len(shown)} modes, the law has {len(law)}: it lacks those "
         f"at {other} Hz. Add coordinates, or choose a `band`; in a nonlinear motion "
         "they may be overtones"
     ]

@@ -119,9 +119,9 @@ def source_code(system: System, language: str, missing: Sequence[str] = ()) -> s
     }[language]
     body = _body(system, printer.doprint, "[..., {}]", "    {} = {}")
     results = _solved(system, printer.doprint, "    qddot_{} = {}")
-    found = ", ".join(f"qddot_{i}" for i in range(system.dof))
+    accelerations = ", ".join(f"qddot_{i}" for i in range(system.dof))
     body = "\n".join([*body, *results])
-    return PYTHON.format(body=body, found=found, module=module, **about)
+    return PYTHON.format(body=body, found=accelerations, module=module, **about)
 
 
 def _body(system: System, print_one: Callable, place: str, line: str) -> list[str]:

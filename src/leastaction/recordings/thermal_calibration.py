@@ -74,12 +74,12 @@ class Form(NamedTuple):
         p = dict(zip(self.names, np.exp(theta), strict=True))
         if self.sensor.startswith(ALIASED):
             k = np.arange(-FOLDS, FOLDS + 1)[:, None]
-            power = self._seen(p, np.abs(f + k / dt)).sum(axis=0)
+            power = self._behind_diode(p, np.abs(f + k / dt)).sum(axis=0)
             # Those beyond, of a spectrum that falls as 1/f², are an integral.
-            tail = self._seen(p, np.array([(FOLDS + 0.5) / dt]))[0]
+            tail = self._behind_diode(p, np.array([(FOLDS + 0.5) / dt]))[0]
             power = power + 2 * tail * (FOLDS + 0.5) * self.overdamped
         else:
-            power = self._seen(p, f)
+            power = self._behind_diode(p, f)
         return power + p.get("floor", 0.0)
 
     @property
@@ -92,7 +92,7 @@ class Form(NamedTuple):
         p = dict(zip(self.names, np.exp(theta), strict=True))
         return bool(p["damping"] < 4 * np.pi * p["f0"])
 
-    def _seen(self, p: Mapping[str, float], f: np.ndarray) -> np.ndarray:
+    def _behind_diode(self, p: Mapping[str, float], f: np.ndarray) -> np.ndarray:
         """The motion behind the diode."""
         part = 1 / (1 + p["part"]) if self.has_diode else 1.0
         slow = 1 + (f / p["diode"]) ** 2 if self.has_diode else 1.0
@@ -184,20 +184,20 @@ class Calibration:
     def _quantities(self) -> list[tuple]:
         """Names, logarithms with slopes by the parameters, units."""
         fit, known = self.fitted, self.known
-        found: list[tuple] = []
+        quantities: list[tuple] = []
         if self.overdamped:
             corner, size = fit.value("corner"), fit.value("D")
-            found.append(("corner frequency", corner, "Hz"))
-            found.append(("diffusion", size, f"{self.unit}²/s"))
+            quantities.append(("corner frequency", corner, "Hz"))
+            quantities.append(("diffusion", size, f"{self.unit}²/s"))
         else:
             f0, rate, size = (fit.value(n) for n in ("f0", "damping", "variance"))
-            found.append(("natural frequency", f0, "Hz"))
-            found.append(("damping rate", rate, "1/s"))
-            found.append(("variance", size, f"{self.unit}²"))
+            quantities.append(("natural frequency", f0, "Hz"))
+            quantities.append(("damping rate", rate, "1/s"))
+            quantities.append(("variance", size, f"{self.unit}²"))
         if self.fitted.form.has_diode:
-            found.append(("corner of the diode", fit.value("diode"), "Hz"))
+            quantities.append(("corner of the diode", fit.value("diode"), "Hz"))
         if not known.get("drag") and not known.get("mass"):
-            return found
+            return quantities
         flat = np.zeros(len(fit.theta))
         energy = np.log(Boltzmann * known["temperature"])
         if self.overdamped:
@@ -214,13 +214,13 @@ class Calibration:
             stiffness = _sum((2 * np.log(2 * np.pi), flat), _sum(mass, _sum(f0, f0)))
             motion = energy - stiffness[0], -stiffness[1]
             metres = _half(motion, size)
-        found.append(("stiffness", stiffness, "N/m"))
-        found.append(("displacement per unit", metres, f"m/{self.unit}"))
-        found.append(("force per unit", _sum(stiffness, metres), f"N/{self.unit}"))
-        found.append(("drag", drag, "kg/s"))
+        quantities.append(("stiffness", stiffness, "N/m"))
+        quantities.append(("displacement per unit", metres, f"m/{self.unit}"))
+        quantities.append(("force per unit", _sum(stiffness, metres), f"N/{self.unit}"))
+        quantities.append(("drag", drag, "kg/s"))
         if mass is not None:
-            found.append(("mass", mass, "kg"))
-        return found
+            quantities.append(("mass", mass, "kg"))
+        return quantities
 
     def to_markdown(self) -> str:
         """The law, its numbers, and what to believe of them."""
@@ -245,8 +245,8 @@ class Calibration:
             power = f"·10^{int(np.log10(scale)):d}" if not 0.1 <= scale < 1e5 else ""
             if not power:
                 number, width = rounded(row.value, (row.high - row.low) / 2)
-            given = "given" if row.high == row.low else f"± {width}{power}"
-            lines.append(f"| {row.Index} | {number}{power} | {given} | {row.unit} |")
+            interval = "given" if row.high == row.low else f"± {width}{power}"
+            lines.append(f"| {row.Index} | {number}{power} | {interval} | {row.unit} |")
         lines += ["", f"- sensor: {SENSORS[form.sensor]}"]
         verdict = "agrees with" if self.backing > LEAST_BACKING else "**contradicts**"
         lines.append(
@@ -345,7 +345,7 @@ def calibrate(
     >>> bool(found.table.low["corner frequency"] < 300 < found.table.high.iloc[0])
     True
     """
-    given = {
+    stated = {
         "temperature": temperature,
         "mass": mass,
         "drag": drag,
@@ -353,7 +353,7 @@ def calibrate(
         "viscosity": viscosity,
         "density": density,
     }
-    known = known_of_particle({n: x for n, x in given.items() if x is not None})
+    known = known_of_particle({n: x for n, x in stated.items() if x is not None})
     series, dt, columns = series_of(data, time, sensor, trajectory, reading)
     if len(columns) != 1:
         raise RecordingError(
@@ -397,7 +397,7 @@ def _calibrated(series, dt: float, known: Mapping, about, band=None) -> Calibrat
 
 def known_of_particle(stated: Mapping) -> dict[str, float]:
     """What is known, in SI units, with drag or mass that follow from a radius."""
-    found = {}
+    known = {}
     for name, value in stated.items():
         if isinstance(value, str):
             try:
@@ -411,20 +411,20 @@ def known_of_particle(stated: Mapping) -> dict[str, float]:
                 ) from None
         if not value > 0:
             raise RecordingError(f"{name}: it is {value:g}; expected a positive number")
-        found[name] = float(value)
-    if "radius" in found and "viscosity" in found:
-        found.setdefault("drag", 6 * np.pi * found["viscosity"] * found["radius"])
-    if "radius" in found and "density" in found:
-        volume = 4 / 3 * np.pi * found["radius"] ** 3
-        found.setdefault("mass", found["density"] * volume)
-    if found and "temperature" not in found:
+        known[name] = float(value)
+    if "radius" in known and "viscosity" in known:
+        known.setdefault("drag", 6 * np.pi * known["viscosity"] * known["radius"])
+    if "radius" in known and "density" in known:
+        volume = 4 / 3 * np.pi * known["radius"] ** 3
+        known.setdefault("mass", known["density"] * volume)
+    if known and "temperature" not in known:
         raise RecordingError("the temperature is missing; write temperature='293 K'")
-    if "radius" in found and not {"drag", "mass"} & set(found):
+    if "radius" in known and not {"drag", "mass"} & set(known):
         raise RecordingError(
             "a radius alone gives neither drag nor mass; add the viscosity of the "
             "fluid, '1.0e-3 Pa*s' of water at 293 K, or the density of the particle"
         )
-    return found
+    return known
 
 
 def _spectrum(y: np.ndarray, dt: float, band) -> Spectrum:
@@ -474,9 +474,9 @@ def _fitted(runs: Sequence[Spectrum], dt: float, has_mass: bool) -> Fitted:
     rivals = []
     for c, other, values in tried:
         if other.overdamped == form.overdamped:
-            own = dict(zip(form.names, theta, strict=True))
-            own |= dict(zip(other.names, values, strict=True))
-            rivals.append((c, [own[name] for name in form.names]))
+            parameters = dict(zip(form.names, theta, strict=True))
+            parameters |= dict(zip(other.names, values, strict=True))
+            rivals.append((c, [parameters[name] for name in form.names]))
     weights = np.exp([(best - c) / 2 for c, _ in rivals])
     weights, thetas = weights / weights.sum(), np.array([t for _, t in rivals])
     apart = thetas - weights @ thetas
@@ -506,8 +506,8 @@ def _pooled(runs: Sequence[Spectrum]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _blocks(f: np.ndarray, power: np.ndarray, size: int):
-    whole = len(f) // size * size
-    return (x[:whole].reshape(-1, size).mean(axis=1) for x in (f, power))
+    complete = len(f) // size * size
+    return (x[:complete].reshape(-1, size).mean(axis=1) for x in (f, power))
 
 
 def _start(form: Form, f, power, dt: float) -> np.ndarray:
@@ -542,8 +542,8 @@ def _climbed(form: Form, theta, f, power, dt: float) -> tuple[np.ndarray, float]
     def value(theta) -> float:
         with np.errstate(all="ignore"):
             P = form.density(theta, f, dt)
-            found = float(np.sum(np.log(P) + power / P))
-        return found if np.isfinite(found) else np.inf
+            total = float(np.sum(np.log(P) + power / P))
+        return total if np.isfinite(total) else np.inf
 
     now, limit = value(theta), 1e-3
     for _ in range(100):

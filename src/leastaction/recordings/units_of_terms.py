@@ -68,8 +68,8 @@ def energy_and_force_units(
 
 def _known_units(model: IdentifiedModel, observations: xr.Dataset) -> Mapping:
     names = [str(name) for name in observations["dof"].values]
-    given = map(str, observations["coordinate_unit"].values)
-    units = {n: "1" if u == "rad" else u for n, u in zip(names, given, strict=True)}
+    recorded = map(str, observations["coordinate_unit"].values)
+    units = {n: "1" if u == "rad" else u for n, u in zip(names, recorded, strict=True)}
     return units_with_rates(units, model.system.rates)
 
 
@@ -86,7 +86,7 @@ def unlike_sums(terms: Iterable[sp.Expr], units: Mapping[str, str]) -> list[str]
     ['(-a + b)**2 adds a quantity in m to one in s']
     """
     known = units_with_rates(units, {f"{name}dot": (name, 1, 0) for name in units})
-    found = []
+    problems = []
     for term in terms:
         for total in term.atoms(sp.Add):
             parts = []
@@ -96,8 +96,8 @@ def unlike_sums(terms: Iterable[sp.Expr], units: Mapping[str, str]) -> list[str]
             other = [u for u in parts if u.dimensionality != parts[0].dimensionality]
             if other:
                 both = " to one in ".join(map(unit_text, (parts[0], other[0])))
-                found.append(f"{term} adds a quantity in {both}")
-    return found
+                problems.append(f"{term} adds a quantity in {both}")
+    return problems
 
 
 def _energy(model, observations, known) -> pint.Unit:

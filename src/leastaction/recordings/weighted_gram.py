@@ -62,11 +62,11 @@ def assemble(
     sums: list = [0.0, 0.0, 0.0, 0.0]
     for group, weight in zip(groups, weights, strict=True):
         with np.errstate(all="ignore"):
-            found = gram_matrices(
+            gram = gram_matrices(
                 compiled, *(motion[n][group] for n in motion), force[group]
             )
         square = (force[group] ** 2).sum()
-        for i, part in enumerate((*found, square)):
+        for i, part in enumerate((*gram, square)):
             sums[i] = sums[i] + weight / len(group) * part
     _refuse_unbounded(sums[0], [*terms.names, *terms.dissipation_names])
     chosen = evenly(len(number), settings["samples"])
@@ -80,10 +80,10 @@ def assemble(
     }
     for name, each in (*motion.items(), ("input", force)):
         values[f"{name}_sample"] = each[chosen]
-    found = gram_dataset(derivatives, values, terms)
+    gram = gram_dataset(derivatives, values, terms)
     for name, meaning in MEANINGS.items():
-        found[name].attrs["long_name"] = meaning
-    return found.assign_attrs(input_start=json.dumps(list(start)))
+        gram[name].attrs["long_name"] = meaning
+    return gram.assign_attrs(input_start=json.dumps(list(start)))
 
 
 def _forces(

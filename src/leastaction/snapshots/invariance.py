@@ -157,8 +157,8 @@ def find(fits: SymmetricFits, resolution: float) -> list[Symmetry]:
 def screw_of(readings: Sequence[Symmetry], fits: SymmetricFits) -> list[Symmetry]:
     """The likeliest advance along the axis of a rotation of space, none of others.
 
-    Uphill from the likeliest readable part or multiple of the computed one, by features
-    as rich as those without symmetries; richer ones decide about readable numbers.
+    Uphill from the computed one by features as rich as those without symmetries; richer
+    ones decide about readable numbers.
     """
     turn, computed, poor = readings[0].matrix, readings[-1], fits.free.basis
     axis = scipy.linalg.null_space(turn)
@@ -180,9 +180,8 @@ def screw_of(readings: Sequence[Symmetry], fits: SymmetricFits) -> list[Symmetry
         ).x
 
     simple = [*READABLE, *(1 / number for number in READABLE[1:])]
-    start = axis[:, 0] @ computed.offset / np.abs(computed.matrix).max()
-    start *= max(simple[1:], key=lambda factor: height(factor * start, poor))
-    peak = highest(poor, start, FIRST_STEP)
+    rate = (turn * computed.matrix).sum() / (turn**2).sum()
+    peak = highest(poor, axis[:, 0] @ computed.offset / rate, FIRST_STEP)
     nearest = min(simple, key=lambda number: abs(number - abs(peak)))
     nearest = float(np.copysign(nearest, peak))
     if height(nearest, fits.wide) < height(peak, fits.wide):

@@ -346,8 +346,10 @@ def _impulses(axes: Axes, model: xr.Dataset, settings: Mapping) -> None:
             color=settings["estimate_color"],
         )
         start += dt * len(one)
-    places = np.rint(np.sort(model["impulse_time"].values) / dt).astype(int)
-    largest = places[(places < len(sizes)) & (number[-1] == number[0])]
+    record = model["impulse_trajectory"].values
+    places = np.searchsorted(number, record)
+    places += np.rint(model["impulse_time"].values / dt).astype(int)
+    largest = np.sort(places[places < np.searchsorted(number, record, "right")])
     axes.plot(
         dt * largest,
         sizes[largest],

@@ -35,14 +35,14 @@ def prediction(panels: Sequence[Panel], settings: Mapping) -> Figure:
     for (left, right), (k, a) in zip(grid, rows, strict=True):
         mine = number == k
         time = rollout["path_time"].values[mine]
-        measured, found, band = (
+        measured, predicted, band = (
             rollout[n].values[0][mine, a] / factors[a]
             for n in ("q_measured", "q_estimate", "q_band")
         )
         unit = units[a]
         for axes, level, low, high in (
-            (left, found, np.nanmin(measured), np.nanmax(measured)),
-            (right, 0 * found, *_extent(measured - found, band)),
+            (left, predicted, np.nanmin(measured), np.nanmax(measured)),
+            (right, 0 * predicted, *_extent(measured - predicted, band)),
         ):
             axes.axvspan(0, rollout.attrs["start"], color="0.92", linewidth=0)
             style = {"color": settings["band_color"], "linewidth": 0}
@@ -50,8 +50,8 @@ def prediction(panels: Sequence[Panel], settings: Mapping) -> Figure:
             margin = 0.12 * (high - low) or 1.0
             axes.set_ylim(low - margin, high + margin)
         left.plot(time, measured, linewidth=1.4, **red)
-        left.plot(time, found, linewidth=1.0, **blue)
-        right.plot(time, measured - found, linewidth=0.7, **red)
+        left.plot(time, predicted, linewidth=1.0, **blue)
+        right.plot(time, measured - predicted, linewidth=0.7, **red)
         left.set_xlim(time[0], time[-1])
         left.set_ylabel(f"{names[a]} ({unit})")
         right.set_ylabel(f"error ({unit})")
@@ -114,9 +114,9 @@ def residuals(panels: Sequence[Panel], settings: Mapping) -> Figure:
         level = noise[a] / factors[a]
         _spectrum(row[1], values, number, dt, level, period, settings)
         row[1].set_ylabel(f"density ({unit}²/Hz)")
-        found = values[np.isfinite(values)]
-        width = found.std()
-        row[2].hist(found, HISTOGRAM_BINS, density=True, color=settings["band_color"])
+        finite = values[np.isfinite(values)]
+        width = finite.std()
+        row[2].hist(finite, HISTOGRAM_BINS, density=True, color=settings["band_color"])
         x = np.linspace(-4 * width, 4 * width, 200)
         normal = np.exp(-((x / width) ** 2) / 2) / width / np.sqrt(2 * np.pi)
         row[2].plot(x, normal, color="black", linewidth=0.8)
@@ -146,8 +146,8 @@ def _spectrum(axes, values, number, dt, noise, period, settings: Mapping) -> Non
     for y in series:
         frequency, density = welch(y, 1 / dt, nperseg=size)
         total = total + density / len(series)
-    own = {"color": settings["estimate_color"]}
-    axes.loglog(frequency[1:], total[1:], linewidth=0.8, **own)
+    blue = {"color": settings["estimate_color"]}
+    axes.loglog(frequency[1:], total[1:], linewidth=0.8, **blue)
     white = {"color": settings["truth_color"], "linestyle": "--"}
     axes.axhline(2 * noise**2 * dt, linewidth=0.8, **white)
     axes.axvline(1 / period, color="0.6", linestyle=":", linewidth=0.9)

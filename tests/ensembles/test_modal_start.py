@@ -1,0 +1,84 @@
+"""Coefficients of a linear system from its modes: exact where the modes are."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.linalg import eigh
+
+from leastaction.core.library import Library
+from leastaction.ensembles.modal_start import orders, quadratic, sensed, start_of_modes
+
+# T and −V of two masses, one a pendulum; D as a share of the stiffness. Two frequencies
+# and two shapes tell four coefficients of L beside that of the reference.
+TRUTH = {
+    "xdot**2/2": 1.0,
+    "ydot**2/2": 3.0,
+    "x**2": -40.0,
+    "x*y": 30.0,
+    "cos(y)": 25.0,
+    "D: xdot**2/2": 0.8,
+    "D: xdot*ydot": -0.3,
+    "D: ydot**2/2": 0.25,
+}
+MASS = np.array([[1.0, 0.0], [0.0, 3.0]])
+STIFFNESS = np.array([[80.0, -30.0], [-30.0, 25.0]])
+DAMPING = 0.01 * STIFFNESS
+TERMS = [name for name in TRUTH if name[0] != "D"]
+
+
+def library(*more):
+    losses = [name[3:] for name in TRUTH if name[0] == "D"]
+    config = {
+        "reference": "xdot**2/2",
+        "lagrangian": [{"terms": [*TERMS, *more]}],
+        "dissipation": [{"terms": losses}],
+    }
+    return Library.from_config(config, ["x", "y"])
+
+
+def sensors(*rows):
+    """Of each: what of (x, y) it measures, of which derivative."""
+    parts = np.zeros((3, len(rows), 2))
+    for i, (order, *of) in enumerate(rows):
+        parts[order, i] = of
+    names = ("position", "velocity", "acceleration")
+    channels = dict(zip(names, parts, strict=True))
+    return SimpleNamespace(names=[f"s{i}" for i in range(len(rows))], **channels)
+
+
+def modes(channels):
+    squares, shapes = eigh(STIFFNESS, MASS)
+    omega = np.sqrt(squares)
+    ratio = np.einsum("ar,ab,br->r", shapes, DAMPING, shapes) / (2 * omega)
+    turn = [2.0 * np.exp(0.7j), 0.1 * np.exp(-2j)]
+    outputs = [
+        z * sensed(channels, 1j * w) @ shape
+        for z, w, shape in zip(turn, omega, shapes.T, strict=True)
+    ]
+    return omega, ratio, np.array(outputs)
+
+
+SENSORS = {
+    "positions": [(0, 1, 0), (0, 0, 1)],
+    "of each kind": [(0, 1, 0), (1, 1, 2), (2, 0, 1)],
+    "accelerations": [(2, 1, 1), (2, 1, -1)],
+}
+
+
+@pytest.mark.parametrize("name", SENSORS)
+def test_exact_modes_give_the_coefficients(name):
+    """Also where a candidate has the matrices of another, or none."""
+    channels = sensors(*SENSORS[name])
+    terms = library("y**2", "x**4")
+    matrices = quadratic(terms)
+    names = [*terms.names, *(f"D: {n}" for n in terms.dissipation_names)]
+    found = orders(terms, matrices)
+    assert len(found) == 2
+    for chosen in found:
+        values = start_of_modes(terms, matrices, chosen, channels, modes(channels))
+        known = dict(zip(names, values, strict=True))
+        # cos y is −y²/2 near 0: one of both is chosen.
+        known["cos(y)"] -= 2 * known.pop("y**2")
+        assert known.pop("x**4") == 0
+        assert known == pytest.approx(TRUTH, rel=1e-4, abs=1e-4)
