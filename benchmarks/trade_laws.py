@@ -11,7 +11,7 @@ from trade_frames import rng
 import leastaction as la
 
 DUFFING = {"mass": 1.2, "damping": 0.4, "stiffness": 30.0, "cubic": 60.0}
-STEP, START = 0.01, 20
+STEP, START, GRAVITY = 0.01, 20, 9.81
 
 
 def duffing(draw: int, seconds: float) -> tuple[np.ndarray, ...]:
@@ -36,16 +36,33 @@ def duffing(draw: int, seconds: float) -> tuple[np.ndarray, ...]:
     return time, force(time), x + 1e-3 * random.standard_normal(len(x)), x
 
 
-def driven(learned: Callable, *settings) -> list[float]:
-    """Rms error of the free run, over that of the motion, by draw."""
+def driven(learned: Callable) -> list[tuple[float, str]]:
+    """Rms error of the free run, over that of the motion, and coverage, by draw."""
     result = []
     for draw in range(3):
         time, force, x, _ = duffing(2 * draw, 60.0)
         late, push, noisy, truth = duffing(2 * draw + 1, 30.0)
-        run = learned(time, force, x, late, push, noisy, *settings)
+        run, words = learned(time, force, x, late, push, noisy)
         miss = (run - truth)[START:]
-        result.append(float(np.sqrt(np.mean(miss**2)) / truth.std()))
+        result.append((float(np.sqrt(np.mean(miss**2)) / truth.std()), words))
     return result
+
+
+def covered(law, truth: dict) -> str:
+    """Terms whose intervals hold the truth, by function and term; scale of a free law.
+
+    A term that the law lacks counts as one whose interval does not.
+    """
+    rows = {(row.of, row.term): row for row in law.terms.itertuples()}
+    fixed = [k for k, row in rows.items() if not row.std > 0 and k in truth]
+    scale = rows[fixed[0]].value / truth[fixed[0]] if fixed else 1.0
+    held = [
+        k in rows and rows[k].low <= scale * value <= rows[k].high
+        for k, value in truth.items()
+        if k not in fixed
+    ]
+    false = len(set(rows) - set(truth))
+    return f"inside {sum(held)} of {len(held)}, {false} false terms"
 
 
 def driven_by_ours(time, force, x, late, push, noisy):
@@ -58,7 +75,14 @@ def driven_by_ours(time, force, x, late, push, noisy):
         return [np.interp(t, late, push)]
 
     path = law.predict([0.0], [0.0], time=late, force=push_at)
-    return path.q.values[:, 0]
+    p = DUFFING
+    truth = {
+        ("L", "xdot**2"): p["mass"] / 2,
+        ("L", "x**2"): -p["stiffness"] / 2,
+        ("L", "x**4"): -p["cubic"] / 4,
+        ("D", "xdot**2"): p["damping"] / 2,
+    }
+    return path.q.values[:, 0], covered(law, truth)
 
 
 def driven_by_frols(time, force, x, late, push, noisy):
@@ -74,7 +98,8 @@ def driven_by_frols(time, force, x, late, push, noisy):
         basis_function=Polynomial(degree=3),
     )
     model.fit(X=force[:, None], y=x[:, None])
-    return np.ravel(model.predict(X=push[:, None], y=noisy[:3, None]))[: len(noisy)]
+    run = np.ravel(model.predict(X=push[:, None], y=noisy[:3, None]))[: len(noisy)]
+    return run, "no intervals"
 
 
 def driven_by_jax(time, force, x, late, push, noisy):
@@ -86,13 +111,13 @@ def driven_by_jax(time, force, x, late, push, noisy):
     jax.config.update("jax_enable_x64", True)
     states, neurons = 3, 8
 
-    def next_state(z, u, p):
-        A, B, inner, bias, outer = p[:5]
-        hidden = jnp.tanh(inner @ jnp.concatenate([z, u]) + bias)
-        return A @ z + B @ u + outer @ hidden
+    def next_state(x, u, params):
+        A, B, inner, bias, outer = params[:5]
+        hidden = jnp.tanh(inner @ jnp.concatenate([x, u]) + bias)
+        return A @ x + B @ u + outer @ hidden
 
-    def output(z, u, p):
-        return p[5] @ z
+    def output(x, u, params):
+        return params[5] @ x
 
     random = rng(5)
     shapes = [
@@ -112,7 +137,7 @@ def driven_by_jax(time, force, x, late, push, noisy):
         model.fit(x[:, None] / scale, force[:, None] / push_scale)
         start = model.learn_x0(push[:200, None] / push_scale, noisy[:200, None] / scale)
         run, _ = model.predict(start, push[:, None] / push_scale)
-    return scale * np.ravel(run)
+    return scale * np.ravel(run), "no intervals"
 
 
 def pendulum(draw: int, seconds: float = 10.0) -> tuple[np.ndarray, np.ndarray]:
@@ -124,7 +149,7 @@ def pendulum(draw: int, seconds: float = 10.0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _swing(_, s) -> list[float]:
-    (a, b, u, v), g = s, 9.81
+    (a, b, u, v), g = s, GRAVITY
     cos, sin = np.cos(a - b), np.sin(a - b)
     forces = [-sin * v**2 - 2 * g * np.sin(a), sin * u**2 - g * np.sin(b)]
     return [u, v, *np.linalg.solve([[2, cos], [cos, 1]], forces)]
@@ -141,13 +166,15 @@ def swings() -> tuple[list[np.ndarray], list[np.ndarray]]:
     ]
 
 
-def free_run(path) -> str:
-    """Rms error of the angles of the first 2 s of a fifth swing."""
+def free_run(learned: tuple[Callable, str]) -> str:
+    """Rms error of the angles of the first 2 s of a fifth swing, and coverage."""
+    path, words = learned
     time, truth = pendulum(4, 2.0)
     with np.errstate(all="ignore"):
         run = path(time, truth[0])
     miss = np.sqrt(np.mean((run - truth[:, :2]) ** 2)) if run is not None else np.inf
-    return f"free run {1e3 * miss:.3g} mrad of {1e3 * truth[:, :2].std():.0f}"
+    size = 1e3 * truth[:, :2].std()
+    return f"free run {1e3 * miss:.3g} mrad of {size:.0f}; {words}"
 
 
 def free_by_ours():
@@ -156,7 +183,15 @@ def free_by_ours():
     data = {"a": [q[:, 0] for q in angles], "b": [q[:, 1] for q in angles]}
     units = {"a": "rad", "b": "rad"}
     law = la.learn(data, time=times, coordinates=units, progress=False)
-    return lambda t, s: law.predict(s[:2], s[2:], time=t).q.values
+    truth = {
+        ("L", "adot**2"): 1.0,
+        ("L", "bdot**2"): 0.5,
+        ("L", "adot*bdot*cos(a - b)"): 1.0,
+        ("L", "cos(a)"): 2 * GRAVITY,
+        ("L", "cos(b)"): GRAVITY,
+    }
+    words = covered(law, truth)
+    return lambda t, s: law.predict(s[:2], s[2:], time=t).q.values, words
 
 
 def free_by_pysindy():
@@ -195,9 +230,11 @@ def free_by_pysindy():
         run = solve_ivp(rate, time[[0, -1]], start, t_eval=time, rtol=1e-8)
         return run.y[:2].T if run.success else None
 
-    return path
+    return path, "no intervals"
 
 
-def percent(values: list[float]) -> str:
-    """Free runs of all draws."""
-    return "free runs " + ", ".join(f"{100 * x:.2g}" for x in values) + " %"
+def percent(values: list[tuple[float, str]]) -> str:
+    """Free runs of all draws, and coverage."""
+    words = dict.fromkeys(words for _, words in values)
+    runs = ", ".join(f"{100 * x:.2g}" for x, _ in values)
+    return f"free runs {runs} %; {'; '.join(words)}"

@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import eigh
 
 from leastaction.core.library import Library
-from leastaction.ensembles.modal_start import orders, quadratic, sensed, start_of_modes
+from leastaction.ensembles.modal_start import orders, quadratic, start_of_modes
 
 # T and −V of two masses, one a pendulum; D as a share of the stiffness. Two frequencies
 # and two shapes tell four coefficients of L beside that of the reference.
@@ -47,13 +47,13 @@ def sensors(*rows):
     return SimpleNamespace(names=[f"s{i}" for i in range(len(rows))], **channels)
 
 
-def modes(channels):
+def modes(s):
     squares, shapes = eigh(STIFFNESS, MASS)
     omega = np.sqrt(squares)
     ratio = np.einsum("ar,ab,br->r", shapes, DAMPING, shapes) / (2 * omega)
     turn = [2.0 * np.exp(0.7j), 0.1 * np.exp(-2j)]
     outputs = [
-        z * sensed(channels, 1j * w) @ shape
+        z * (s.position + 1j * w * s.velocity - w**2 * s.acceleration) @ shape
         for z, w, shape in zip(turn, omega, shapes.T, strict=True)
     ]
     return omega, ratio, np.array(outputs)
@@ -82,3 +82,20 @@ def test_exact_modes_give_the_coefficients(name):
         known["cos(y)"] -= 2 * known.pop("y**2")
         assert known.pop("x**4") == 0
         assert known == pytest.approx(TRUTH, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("rows", [[(0, 1, 0)], [(2, 0, 1)]])
+def test_one_sensor_tells_the_frequencies(rows):
+    """Shapes are not seen; the start has the frequencies and is stable."""
+    channels = sensors(*rows)
+    terms = library()
+    matrices = quadratic(terms)
+    omega, ratio, outputs = modes(channels)
+    for scale in (1.0, 10.0):
+        seen = scale * omega, ratio, outputs
+        values = start_of_modes(
+            terms, matrices, orders(terms, matrices)[0], channels, seen
+        )
+        mass, stiffness = (np.tensordot(values, m, 1) for m in matrices[:2])
+        squares = eigh(stiffness, mass, eigvals_only=True)
+        assert np.sqrt(squares) == pytest.approx(scale * omega, rel=5e-3)

@@ -3,13 +3,14 @@
 Outputs of any linear system that white forces drive, seen through white noise, are
 those of its Kalman filter,
 
-.. math::  y(z) = W(z) e(z) + C (z - Λ)^{-1} t , \\qquad W(z) = I + C (z - Λ)^{-1} K ,
+.. math::  y(z) = W(z) e(z) + C (1 - Λ/z)^{-1} t , \\qquad W(z) = I + C (z - Λ)^{-1} K ,
 
 with a diagonal Λ: each of its poles λ has a shape, its column of C, and a gain, its row
 of K; complex ones come in conjugate pairs. Fourier coefficients of a finite record have
 the term in t, which is all that leaks into them (Pintelon, Schoukens, Vandersteen, IEEE
-Trans. Autom. Control 42 (1997) 1717). So e(z) are independent at all frequencies, with
-one covariance Ω, and the likelihood
+Trans. Autom. Control 42 (1997) 1717); with steps times p it has (Λ/z)^p. So e(z) are
+independent at all frequencies, with one covariance Ω, and the
+likelihood
 
 .. math::  -2 \\log L = N \\log |Ω| + \\mathrm{const} , \\qquad
            Ω = \\mathrm{mean}\\; \\mathrm{Re}\\, e(z) e(z)^*
@@ -28,7 +29,8 @@ import numpy as np
 
 # Steps, and twice the log likelihood that a further one must promise.
 MOST_STEPS, SETTLED = 25, 1e-2
-SHORTEST_STEP = 1e-4
+# Levenberg and Marquardt's damping of steps: first, by which factor it rises, last.
+LEAST_DAMPING, DAMPED, MOST_DAMPING = 1e-3, 5.0, 1e4
 # Of eigenvalues of the scaled information, below which one is that of a scale.
 ROUNDING = 1e-10
 # Frequencies whose derivatives are in memory at once.
@@ -39,10 +41,12 @@ class Transform(NamedTuple):
     """Fourier coefficients (frequency, channel) of a record at `z` = exp(2πi f/rate).
 
     Of unit variance for white noise of unit variance; zero and the highest left out.
+    `power` is the step of the record times the rate.
     """
 
     z: np.ndarray
     coefficients: np.ndarray
+    power: float
 
 
 class InnovationsForm(NamedTuple):
@@ -65,6 +69,10 @@ class InnovationsForm(NamedTuple):
     def parameters(self) -> int:
         """Number of free parameters, without those of Ω."""
         return 2 * self.order * self.shapes.shape[1]
+
+    def is_stationary(self) -> bool:
+        """Whether the outputs are: poles in the unit circle."""
+        return bool(np.abs(self.poles).max(initial=0.0) < 1)
 
     def is_invertible(self) -> bool:
         """Whether innovations follow from outputs: zeros in the unit circle."""
@@ -108,7 +116,7 @@ def transforms(series: Sequence[np.ndarray], dt: float, rate: float) -> list[Tra
         f = np.fft.rfftfreq(len(y), dt)
         inside = (f > 0) & (f < rate / 2) & (f < 0.5 / dt)
         d = np.fft.rfft(y, axis=0)[inside] / np.sqrt(len(y))
-        result.append(Transform(np.exp(2j * np.pi * f[inside] / rate), d))
+        result.append(Transform(np.exp(2j * np.pi * f[inside] / rate), d, rate * dt))
     return result
 
 
@@ -134,23 +142,25 @@ def diagonal(A: np.ndarray, C: np.ndarray, K: np.ndarray) -> InnovationsForm:
 
 def fit(model: InnovationsForm, records: Sequence[Transform]) -> Fit:
     """Maximum of the likelihood that Gauss and Newton's steps reach from a model."""
-    now, converged = _state(model, records), False
+    now, converged, damping = _state(model, records), False, 0.0
     for _ in range(MOST_STEPS):
         information, slope = _normal(model, records, now)
-        step = -_inverse(information) @ slope
-        if -slope @ step < SETTLED:
-            converged = True
-            break
-        length = 1.0
-        while length > SHORTEST_STEP:
-            tried = _moved(model, length * step)
-            state = _state(tried, records) if tried.is_invertible() else None
+        size = np.diag(np.diag(information))
+        while damping < MOST_DAMPING:
+            step = -_inverse(information + damping * size) @ slope
+            if damping == 0 and -slope @ step < SETTLED:
+                converged = True
+                break
+            tried = _moved(model, step)
+            allowed = tried.is_stationary() and tried.is_invertible()
+            state = _state(tried, records) if allowed else None
             if state is not None and state.value < now.value:
                 break
-            length /= 2
-        else:
+            damping = max(LEAST_DAMPING, DAMPED * damping)
+        if converged or damping >= MOST_DAMPING:
             break
         model, now = tried, state
+        damping = damping / DAMPED**2 if damping > LEAST_DAMPING * DAMPED else 0.0
     covariance = _inverse(_normal(model, records, now)[0])
     return Fit(model, covariance, _penalised(model, records, now), now.noise, converged)
 
@@ -182,12 +192,23 @@ def _response(model: InnovationsForm, z: np.ndarray):
     return direct, mirrored, np.linalg.inv(W + np.eye(shapes.shape[1]))
 
 
+def _leaks(model: InnovationsForm, z: np.ndarray, power: float):
+    """1/(1 − (λ/z)^p) and its derivative by λ, of poles and of conjugates."""
+    result = []
+    for poles, there in ((model.poles, 1.0), (model.poles.conj(), model.paired)):
+        ratio = z[:, None] ** -power * poles.astype(complex) ** power
+        value = there / (1 - ratio)
+        result.append((value, value * power * ratio / poles / (1 - ratio)))
+    return result
+
+
 def _state(model: InnovationsForm, records: Sequence[Transform]) -> _State:
     """Innovations with the likeliest transients; Ω is that of two rounds."""
     raw, leaks = [], []
-    for z, d in records:
-        direct, mirrored, inverse = _response(model, z)
-        leak = np.einsum("fij,rj,fr->fir", inverse, model.shapes, direct)
+    for z, d, power in records:
+        *_, inverse = _response(model, z)
+        leaked, mirrored = (x[0] for x in _leaks(model, z, power))
+        leak = np.einsum("fij,rj,fr->fir", inverse, model.shapes, leaked)
         other = np.einsum("fij,rj,fr->fir", inverse, model.shapes.conj(), mirrored)
         both = _two(leak, other)
         leaks.append(np.concatenate([both[0], both[1][:, :, model.paired]], axis=2))
@@ -218,11 +239,11 @@ def _normal(model: InnovationsForm, records: Sequence[Transform], state: _State)
     white = np.linalg.inv(np.linalg.cholesky(state.noise))
     information, slope = 0.0, 0.0
     parts = zip(records, *state[:3], strict=True)
-    for (z, _), e, leak, transient in parts:
+    for (z, _, power), e, leak, transient in parts:
         of_parameters, cross, gram = 0.0, 0.0, 0.0
         for start in range(0, len(z), AT_ONCE):
             cut = slice(start, start + AT_ONCE)
-            columns = _slopes(model, white, z[cut], e[cut], transient)
+            columns = _slopes(model, white, (z[cut], power), e[cut], transient)
             leaked = (white @ leak[cut]).reshape(-1, leak.shape[2])
             of_parameters = of_parameters + (columns.conj().T @ columns).real
             cross = cross + (leaked.conj().T @ columns).real
@@ -234,15 +255,22 @@ def _normal(model: InnovationsForm, records: Sequence[Transform], state: _State)
     return information, slope
 
 
-def _slopes(model: InnovationsForm, white, z, e, transient) -> np.ndarray:
-    """Whitened derivatives of e by all parameters, (frequency channel, parameter)."""
+def _slopes(model: InnovationsForm, white, at, e, transient) -> np.ndarray:
+    """Whitened derivatives of e by all parameters, (frequency channel, parameter).
+
+    `at` frequencies z, with the power of the record.
+    """
     poles, shapes, gains, paired = model
-    direct, mirrored, inverse = _response(model, z)
+    direct, mirrored, inverse = _response(model, at[0])
+    (leak, by_pole), (leak_other, by_other) = _leaks(model, *at)
     inverse = white @ inverse
     moved = transient[: len(poles)].astype(complex)
     moved[paired] += 1j * transient[len(poles) :]
-    through = (e @ gains.T + moved) * direct
-    through_other = (e @ gains.conj().T + moved.conj()) * mirrored
+    driven, driven_other = e @ gains.T * direct, e @ gains.conj().T * mirrored
+    through = driven + moved * leak
+    through_other = driven_other + moved.conj() * leak_other
+    turned = driven * direct + moved * by_pole
+    turned_other = driven_other * mirrored + moved.conj() * by_other
     response = np.einsum("fik,rk->fir", inverse, shapes)
     seen_other = np.einsum("fik,rk->fir", inverse, shapes.conj())
     pairs = [
@@ -255,11 +283,11 @@ def _slopes(model: InnovationsForm, white, z, e, transient) -> np.ndarray:
             np.einsum("fir,fj,fr->firj", seen_other, e, mirrored),
         ),
         (
-            np.einsum("fir,fr->fir", response, through * direct),
-            np.einsum("fir,fr->fir", seen_other, through_other * mirrored),
+            np.einsum("fir,fr->fir", response, turned),
+            np.einsum("fir,fr->fir", seen_other, turned_other),
         ),
     ]
-    rows = len(z) * e.shape[1]
+    rows = e.size
     return -np.concatenate(
         [part.reshape(rows, -1) for pair in pairs for part in _two(*pair)], axis=1
     )

@@ -230,7 +230,9 @@ def _of_frequencies(matrices, first, elastic, channels, frequency, shapes):
             np.sqrt(result[0]), result[1].T, unit_shapes, strict=True
         ):
             model = sensed(channels, 1j * w) @ shape
-            miss = y - model * (model.conj() @ y) / (model.conj() @ model).real
+            # No sensor may see the mode of a start without coupling.
+            power = max((model.conj() @ model).real, np.finfo(float).tiny)
+            miss = y - model * (model.conj() @ y) / power
             rows += [miss.real / SHAPE_ERROR, miss.imag / SHAPE_ERROR]
         return np.concatenate(rows)
 

@@ -336,7 +336,8 @@ def interval_of_ratio(ratio: np.ndarray, std: np.ndarray):
     """Ends of the 95 % intervals of damping ratios.
 
     The variance of a ratio is proportional to it, ζ/ωT of a record of length T, so that
-    the error of its root does not depend on it.
+    the error of its root does not depend on it. One that is below its standard error s
+    has the error of one whose likeliest value is s, s/2 without its bias.
 
     >>> low, high = interval_of_ratio(np.array([0.01]), np.array([0.003]))
     >>> print(low.round(4), high.round(4))
@@ -344,7 +345,8 @@ def interval_of_ratio(ratio: np.ndarray, std: np.ndarray):
     """
     ratio = np.abs(ratio)
     root = np.sqrt(ratio)
-    half = NORMAL_QUANTILE * std / 2 / np.maximum(root, np.finfo(float).tiny)
+    least = np.maximum(np.sqrt(np.maximum(ratio, std / 2)), np.finfo(float).tiny)
+    half = NORMAL_QUANTILE * std / 2 / least
     return np.maximum(root - half, 0.0) ** 2, (root + half) ** 2
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
+from scipy.optimize import minimize_scalar
 from scipy.signal import csd, resample
 
 from leastaction.core.estimate import NORMAL_QUANTILE
@@ -50,17 +51,19 @@ CONFIRMING, WITHIN = 2, 5.0
 # Excess kurtosis that one of a thousand random vibrations is below, which last for so
 # many times 1/ζω (2000 simulated ones each); a tone has −3/2. One of less than two
 # times 1/ζω is hardly less even than a tone: the limit is between their medians. What
-# decays by less than a fifth over the whole record is a tone as far as that can say.
+# decays by less than a fifth over the whole record is a tone if four fifths of the
+# power in its band are: its excess kurtosis is −3/2 of the square of that part.
 DECAYS = 2.0, 4.0, 8.0, 16.0, 32.0, 64.0
 EVENNESS = -1.49, -1.43, -1.26, -1.10, -0.88, -0.73
-EVENNESS_OF_SHORT, STEADY = -1.3, 0.2
+EVENNESS_OF_SHORT, STEADY, EVENNESS_OF_STEADY = -1.3, 0.2, -1.5 * 0.8**2
 # Half of the band of that: twice the width of the resonance, or this many 1/T.
 BAND, NARROWEST = 2.0, 2.0
 # Models are of frequencies up to this multiple of the highest one that is asked for: a
 # spectrum that is cut off there has a kink.
 EDGE = 1.25
-# Frequencies, in 1/T, on each side of a tone that it leaks into.
-LEAKS = 4.0
+# Frequencies, in 1/T, on each side of a tone that it leaks into, or that tell what is
+# beside it; part of 1/T to which its frequency is sought before it is refined.
+LEAKS, GRID = 4.0, 0.25
 # Frequencies of the spectrum that is drawn.
 LINES = 600
 TONE, BACKGROUND, UNCONFIRMED = "tone", "background", "unconfirmed"
@@ -131,13 +134,21 @@ def output_modes(
     main = main_frequency(np.asarray(order), series.stretches, dt) / (2 * np.pi)
     upper = LAGS_PER_PERIOD[0] / 2 * main if highest is None else highest
     rate = min(2 * EDGE * upper, 1 / dt)
-    identified, poles = _identified(series, rate)
-    inside = [mode for mode in identified.modes if mode.frequency < upper]
-    tones = _tones(inside, series)
-    kinds = [
-        TONE if mode.frequency in tones else _kind(mode, poles, identified)
-        for mode in inside
+    identified, poles, tones = _separated(series, rate)
+    found = [(mode, _kind(mode, poles, identified)) for mode in identified.modes]
+    # What the error of the frequency of a tone leaves beside it is none.
+    line = 1 / (max(map(len, series.stretches)) * dt)
+    found = [
+        (mode, kind)
+        for mode, kind in found
+        if abs(mode.damping_ratio) * mode.frequency > line
+        or all(
+            abs(mode.frequency - tone.frequency) > NARROWEST * line for tone in tones
+        )
     ]
+    found += [(tone, TONE) for tone in tones]
+    found = sorted((one for one in found if one[0].frequency < upper), key=_frequency)
+    inside, kinds = [one for one, _ in found], [kind for _, kind in found]
     spectrum = _spectrum(series, rate)
     about = {"order": identified.order, "converged": int(identified.converged)}
     about["highest_frequency"] = min(upper, rate / 2)
@@ -145,10 +156,11 @@ def output_modes(
 
 
 class IdentifiedModes(NamedTuple):
-    """Modes of the best model, its order, and whether its likelihood has settled."""
+    """Modes of the best model, its order, criterion, and whether it has settled."""
 
     modes: list[Mode]
     order: int
+    criterion: float
     converged: bool
 
 
@@ -193,7 +205,8 @@ def _identified(series: Series, rate: float):
             break
         place, fitted = place - 1, lower
     modes = modes_of(fitted, rate, series.scale)
-    identified = IdentifiedModes(modes, models[place].order, fitted.converged)
+    about = models[place].order, fitted.criterion, fitted.converged
+    identified = IdentifiedModes(modes, *about)
     return identified, np.array(poles)
 
 
@@ -222,7 +235,9 @@ def _tones(modes: Sequence[Mode], series: Series) -> list[float]:
         least = EVENNESS_OF_SHORT
         if decays > DECAYS[0]:
             least = np.interp(np.log(decays), np.log(DECAYS), EVENNESS)
-        if decays < STEADY or kurtosis(mode, series, result) < least:
+        if decays < STEADY:
+            least = EVENNESS_OF_STEADY
+        if kurtosis(mode, series, result) < least:
             result.append(mode.frequency)
     return result
 
@@ -247,6 +262,104 @@ def kurtosis(mode: Mode, series: Series, tones: Sequence[float] = ()) -> float:
         second, fourth = second + np.sum(narrow**2), fourth + np.sum(narrow**4)
         count += len(y)
     return float(fourth / count / (second / count) ** 2 - 3) if second else 0.0
+
+
+def _frequency(found: tuple[Mode, str]) -> float:
+    return found[0].frequency
+
+
+def _separated(series: Series, rate: float):
+    """Modes of what is left without tones, poles of models of it, and these tones.
+
+    A tone beside a mode hides it from the realisation, whose lags are short. So what is
+    narrower than 1/T without being a tone is one with a mode, if these are likelier by
+    the criterion.
+    """
+    longest = max(map(len, series.stretches)) * series.dt
+    width, count = series.stretches[0].shape[1], len(series.stretches)
+    samples = 2 * sum(len(one.z) for one in transforms(*series[::2], rate))
+    price = (2 * width * count + 1) * np.log(samples)
+    lines: list[float] = []
+    best = _identified(series, rate)
+    while True:
+        rest = _without(series, lines)[0]
+        more = _tones(best[0].modes, rest)
+        if more:
+            lines = lines + [_line(rest, frequency) for frequency in more]
+            best = _identified(_without(series, lines)[0], rate)
+            continue
+        for mode in best[0].modes:
+            if abs(mode.damping_ratio) * mode.frequency * longest < 1:
+                tried = [*lines, _line(rest, mode.frequency)]
+                other = _identified(_without(series, tried)[0], rate)
+                if other[0].criterion + price < best[0].criterion:
+                    best, lines = other, tried
+                    break
+        else:
+            return *best, _as_modes(series, lines)
+
+
+def _line(series: Series, near: float) -> float:
+    """Frequency of the strongest sinusoid within 2/T."""
+    step = GRID / (max(map(len, series.stretches)) * series.dt)
+
+    def power(f: float) -> float:
+        return sum(
+            np.sum(np.abs(_turning(len(y), f * series.dt) @ y) ** 2) / len(y)
+            for y in series.stretches
+        )
+
+    grid = near + step * np.arange(-2 / GRID, 2 / GRID + 1)
+    middle = grid[np.argmax([power(f) for f in grid])]
+    ends = middle - step, middle + step
+    return minimize_scalar(lambda f: -power(f), bounds=ends, method="bounded").x
+
+
+def _turning(samples: int, turns: float) -> np.ndarray:
+    """exp(−2πi k `turns`) of sample k."""
+    return np.exp(-2j * np.pi * turns * np.arange(samples))
+
+
+def _without(series: Series, lines: Sequence[float]) -> tuple[Series, list[np.ndarray]]:
+    """Least squares of sinusoids taken off, and their amplitudes (line, channel)."""
+    if not len(lines):
+        return series, []
+    rests, amplitudes = [], []
+    for y in series.stretches:
+        turning = np.array([_turning(len(y), f * series.dt) for f in lines])
+        basis = np.concatenate([turning.real, turning.imag]).T
+        found = np.linalg.lstsq(basis, y)[0]
+        rests.append(y - basis @ found)
+        amplitudes.append(found[: len(lines)] + 1j * found[len(lines) :])
+    return Series(rests, series.scale, series.dt), amplitudes
+
+
+def _as_modes(series: Series, lines: Sequence[float]) -> list[Mode]:
+    """Tones as modes without damping, and their errors.
+
+    The Cramér–Rao bound of a sinusoid of amplitude a in noise of variance σ², N samples
+    at steps of Δ, is var f = 6σ²/(π² a² N³ Δ²), and that of its complex amplitude 4σ²/N
+    (Rife and Boorstyn, IEEE Trans. Inf. Theory 20 (1974) 591); σ² is that beside it.
+    """
+    rest, amplitudes = _without(series, lines)
+    result = []
+    for k, frequency in enumerate(lines):
+        information, longest = 0.0, int(np.argmax([len(y) for y in rest.stretches]))
+        for i, y in enumerate(rest.stretches):
+            f, size = np.fft.rfftfreq(len(y), rest.dt), np.abs(amplitudes[i][k]) ** 2
+            beside = np.abs(f - frequency) * len(y) * rest.dt < LEAKS
+            noise = np.abs(np.fft.rfft(y, axis=0)[beside]) ** 2 / len(y)
+            noise = noise.mean(axis=0) + np.finfo(float).tiny
+            information += np.sum(size / noise) * len(y) ** 3 * rest.dt**2
+            if i == longest:
+                error = np.sqrt(2 * noise / len(y)) * rest.scale
+        shape = amplitudes[longest][k] * rest.scale
+        largest = shape[np.argmax(np.abs(shape))]
+        std = np.tile(error / abs(largest), (2, 1))
+        std[:, np.argmax(np.abs(shape))] = 0.0
+        variance = np.diag([6 / np.pi**2 / information, 0.0])
+        result.append(Mode(frequency, 0.0, variance, shape / largest, std))
+    return result
 
 
 def assurance(one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -225,16 +225,25 @@ class _Equilibrium:
             unit = self.unit_of("L", f"{name}dot**2")
             rows.append(Quantity(f"{kind}{of}", inertia, unit))
         shown = self.shown[i] if self.has_scale else _Shown()
-        for text, matrix, kind, term, unit in (
-            ("stiffness", linear.stiffness, "L", f"{name}**2", shown.stiffness),
-            ("viscous damping", linear.damping, "D", f"{name}dot**2", shown.damping),
-        ):
-            is_seen = kind == "D" or (is_own and is_stable)
-            if is_seen and matrix[i, i] and _is_alone(matrix, i):
-                value = matrix[i, i] / scale
-                in_si = self.unit_of(kind, term)
-                unit = unit or USUAL.get(in_si, in_si)
-                rows.append(Quantity(f"{text}{of}{over}", value / shown.spring, unit))
+        found = []
+        K, C, names = linear.stiffness, linear.damping, self.system.coordinates
+        if is_own and is_stable and _is_alone(K, i):
+            unit = shown.stiffness or self.unit_of("L", f"{name}**2")
+            found.append((f"stiffness{of}{over}", K[i, i], unit))
+        # A damper between two coordinates of a kind takes part in the rates of both.
+        of_kind = [j for j in range(len(C)) if self.turns[j] == self.turns[i]]
+        unit = self.unit_of("D", f"{name}dot**2")
+        unit = shown.damping or USUAL.get(unit, unit)
+        found.append((f"viscous damping{of}{over}", C[i, of_kind].sum(), unit))
+        found += [
+            (f"viscous damping between {name} and {names[j]}{over}", -C[i, j], unit)
+            for j in of_kind
+            if j > i
+        ]
+        for text, value, unit in found:
+            if value:
+                value /= scale * shown.spring
+                rows.append(Quantity(text, value, USUAL.get(unit, unit)))
         q, v = self.system.q[i], self.system.qdot[i]
         for text, kind, term, function, sought in (
             (

@@ -1,0 +1,62 @@
+"""Speed, force and damping of a field with exact waves."""
+
+import numpy as np
+import pytest
+
+from leastaction.snapshots.field_evidence import LEAST_SNAPSHOTS, Snapshots, damped
+
+NODES, TIMES, DT, LENGTH = 24, 14, 0.1, 2 * np.pi
+SPEED_SQUARED, NOISE = 1.69, 1e-4
+SIZES = {"width": 2, "degree": 2, "stencil": "edges"}
+
+
+def waves(damping, mass):
+    """Waves 1 to 3 of u_tt + γ u_t = c² u_xx − m² u, with white noise."""
+    rng = np.random.default_rng(0)
+    t, x = np.arange(TIMES)[:, None] * DT, np.arange(NODES) * LENGTH / NODES
+    u = np.zeros((3, TIMES, NODES))
+    for k in (1, 2, 3):
+        omega = np.sqrt(SPEED_SQUARED * k**2 + mass - damping**2 / 4)
+        for of_place in (np.cos(k * x), np.sin(k * x)):
+            size, phase = rng.normal(size=(2, 3, 1, 1))
+            u += (
+                0.5
+                * size
+                * np.exp(-damping * t / 2)
+                * np.cos(omega * t + phase)
+                * (of_place)
+            )
+    return u + NOISE * rng.normal(size=u.shape)
+
+
+def test_numbers_of_exact_waves_are_measured():
+    damping, mass = 0.3, 0.8
+    snapshots, choice, result = damped(
+        Snapshots(waves(damping, mass), DT, LENGTH / NODES), SIZES
+    )
+    assert choice.fit.noise == pytest.approx(NOISE, rel=0.1)
+    assert snapshots.decay == pytest.approx(np.exp(-damping * DT), abs=1e-4)
+    assert abs(result.damping - damping) < 4 * result.damping_std < 0.02
+    assert abs(result.speed - SPEED_SQUARED) < 2 * result.speed_std < 0.2
+    assert result.speed == pytest.approx(SPEED_SQUARED, rel=2e-3)
+    assert result.force == pytest.approx(mass * result.force_place, abs=0.01)
+    assert (np.abs(result.force_std) > 1e-3).all()
+    shares = [(snapshots.u < u).mean() for u in result.force_place]
+    assert shares == pytest.approx([0.025, 0.2, 0.8, 0.975], abs=0.002)
+    assert snapshots.longest_waves(choice.fit.noise) == (1.0, 2.0)
+    assert snapshots.shortest_wave(choice.fit.noise) == 3
+
+
+@pytest.mark.parametrize("times", [LEAST_SNAPSHOTS - 1, LEAST_SNAPSHOTS, 13])
+def test_every_second_snapshot(times):
+    """Twice the motions at twice the step, and half as many snapshots of each."""
+    u = np.random.default_rng(1).normal(size=(2, times, 6))
+    found = Snapshots(u, DT, 0.5, decay=0.9, mirror=-1).every_second()
+    if times < LEAST_SNAPSHOTS:
+        assert found is None
+        return
+    count = times // 2
+    assert (found.u[:2] == u[:, : 2 * count : 2]).all()
+    assert (found.u[2:] == u[:, 1 : 2 * count : 2]).all()
+    assert found.steps == {"time_step": 2 * DT, "spacing": 0.5}
+    assert (found.decay, found.mirror) == (pytest.approx(0.81), -1)
