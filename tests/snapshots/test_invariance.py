@@ -231,7 +231,7 @@ def test_odds_of_a_screw_depend_on_its_pitch():
     ],
 )
 def test_the_advance_of_a_screw_is_the_likeliest(peak, poor, wanted):
-    def most_probable(some, rich):
+    def most_probable(some, rich, _):
         (one,) = some
         advance = one.offset[2] / one.matrix[1, 0]
         centre, width = (peak, 2e-3) if rich else (poor, 0.05)

@@ -364,8 +364,8 @@ def _sensor_warnings(
     grain = max(noise, step / 12**0.5)
     if size < POOR_SIGNAL_TO_NOISE * grain:
         texts.append(
-            f"{name} moves only {size / grain:.0f} times its noise of {grain:.2g} "
-            f"{unit}: small terms will stay hidden"
+            f"the range of {name} is only {size / grain:.0f} times the standard "
+            f"deviation of its noise, {grain:.2g} {unit}: weak terms stay undetected"
         )
     if per_period < FEW_PER_PERIOD:
         texts.append(

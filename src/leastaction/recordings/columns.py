@@ -42,6 +42,7 @@ NO_COORDINATES = {
     "`sensors`",
     "N": "a force; write it under `inputs`",
     "N*m": "a torque; write it under `inputs`",
+    "m/s": "a velocity, no position; write it under `velocities`",
     ACCELERATION: "an acceleration; write it under `accelerations` or `sensors`",
 }
 # Headings that are nothing but a unit of time.

@@ -471,7 +471,8 @@ def recording_from_config(
                 check_name(coordinate)
         declared_names(tuple(example["import"]["coordinates"]))
         clock_scale(example["import"]["time"])
-        channels = columns_of(example["import"], kind)
+        if kind or example["import"]["coordinates"]:
+            channels = columns_of(example["import"], kind)
     except ValueError as error:
         problems.append(str(error))
     of_particle = {n: v for n, v in example["import"].items() if n in KNOWN_OF_PARTICLE}
@@ -543,7 +544,13 @@ def _misplaced(example: Mapping, kind: "Kind | None") -> list[str]:
         if part.get(section) and section not in (*reads, *keys)
     ]
     for section in (section for section, needed in reads.items() if needed):
-        if not part[section]:
+        if not part[section] and part["sensors"] and not kind:
+            problems.append(
+                "import.sensors: expected the coordinates that they measure, such as "
+                "`coordinates: {x1: m}` and a sensor named x1ddot, or x1ddot + ground; "
+                "modes without coordinates are found by `leastaction modes`"
+            )
+        elif not part[section]:
             typed = f", such as {kind.example if kind else '--coordinate theta:deg'}"
             problems.append(
                 f"import.{section}: expected one or more of a recording of kind "

@@ -52,9 +52,9 @@ from leastaction.snapshots.symmetric_fits import (
 DEGREES_CUT = 2
 # Share of the largest singular value below which springs have the symmetry.
 ROUND_OFF = 1e-6
-# Of the advance of a screw, in itself: first step of the search for the likeliest one,
-# to the square of which it is known, as a parabola is by its secants.
-FIRST_STEP = 0.1
+# Factor by which a computed advance of a screw is off at most (the evidence had one
+# maximum in that span), and part of an advance that is resolved.
+MOST_OFF, RESOLVED = 4.0, 1e-2
 # Length scale, in deviations of the positions, of features that are polynomials.
 LONG = 100.0
 
@@ -171,22 +171,26 @@ def screw_of(readings: Sequence[Symmetry], fits: SymmetricFits) -> list[Symmetry
         return replace(computed, offset=offset, matrix=matrix)
 
     def height(advance: float, basis: WeightSpace) -> float:
-        return evidence(fits.most_probable([screw(advance)], basis))
+        # The length scale of the free fit is enough where features are as rich.
+        enough = -np.inf if basis is poor else np.inf
+        return evidence(fits.most_probable([screw(advance)], basis, enough))
 
-    def highest(basis: WeightSpace, start: float, width: float) -> float:
-        ends = start, (1 + width) * start
+    def highest(basis: WeightSpace, start: float, factor: float, error: float):
         return scipy.optimize.minimize_scalar(
-            lambda advance: -height(advance, basis), ends, tol=width**2
+            lambda advance: -height(advance, basis),
+            bounds=sorted((start / factor, start * factor)),
+            options={"xatol": error * abs(start)},
         ).x
 
     simple = [*READABLE, *(1 / number for number in READABLE[1:])]
     rate = (turn * computed.matrix).sum() / (turn**2).sum()
-    peak = highest(poor, axis[:, 0] @ computed.offset / rate, FIRST_STEP)
+    start = axis[:, 0] @ computed.offset / rate
+    peak = highest(poor, start, MOST_OFF, RESOLVED)
     nearest = min(simple, key=lambda number: abs(number - abs(peak)))
     nearest = float(np.copysign(nearest, peak))
     if height(nearest, fits.wide) < height(peak, fits.wide):
-        finer = highest(fits.wide, peak, FIRST_STEP**2)
-        nearest = finer if abs(finer - nearest) > FIRST_STEP**2 else nearest
+        finer = highest(fits.wide, peak, 1 + 5 * RESOLVED, RESOLVED**2)
+        nearest = finer if abs(finer - nearest) > RESOLVED else nearest
     return [screw(nearest)]
 
 
