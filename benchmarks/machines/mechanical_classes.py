@@ -341,9 +341,13 @@ def whirling_rotor(rng):
 
 
 def electrostatic(rng):
-    """A plate in a field, force 1/(gap - x)²: a rational function."""
+    """A plate in a field, force 1/(gap - x)²: a rational function, up to a stop."""
     a = rng.uniform(4, 6)
-    return with_state(rng, lambda x, v, z: (-a * ((1 - x) ** -2 - 1), 0 * z))
+
+    def force(x, v, z):  # without a stop the plate is pulled in, and no time passes
+        return -a * (max(1 - x, 0.3) ** -2 - 1), 0 * z
+
+    return with_state(rng, force)
 
 
 def unbalanced_rotor(rng):
@@ -392,7 +396,7 @@ def cubic_buffer(rng):
     """Two cars, one with dry friction, and a cubic buffer between them."""
     k, k3 = draw(rng, 60, 400)
     L = f"0.6*xdot**2/2 + 0.9*ydot**2/2 - {k}*(x - y)**2/2 - {k3}*(x - y)**4/4"
-    D = "0.4*xdot**2/2 + 0.5*ydot**2/2 + 0.3*Abs(ydot)"
+    D = "0.4*xdot**2/2 + 0.5*ydot**2/2 + 0.3*abs(ydot)"
     start, units = np.array([0.1, -0.1, 0, 0]), {"x": "m", "y": "m"}
     return driven(rng, ["x", "y"], L, D, ["x"], [(2, 5)], start, units, (0.6, 3.0))
 

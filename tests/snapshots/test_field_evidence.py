@@ -2,8 +2,14 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
-from leastaction.snapshots.field_evidence import LEAST_SNAPSHOTS, Snapshots, damped
+from leastaction.snapshots.field_evidence import (
+    ATTRIBUTES,
+    LEAST_SNAPSHOTS,
+    Snapshots,
+    identify,
+)
 
 NODES, TIMES, DT, LENGTH = 24, 14, 0.1, 2 * np.pi
 SPEED_SQUARED, NOISE = 1.69, 1e-4
@@ -31,20 +37,26 @@ def waves(damping, mass):
 
 def test_numbers_of_exact_waves_are_measured():
     damping, mass = 0.3, 0.8
-    snapshots, choice, result = damped(
-        Snapshots(waves(damping, mass), DT, LENGTH / NODES), SIZES
-    )
-    assert choice.fit.noise == pytest.approx(NOISE, rel=0.1)
-    assert snapshots.decay == pytest.approx(np.exp(-damping * DT), abs=1e-4)
-    assert abs(result.damping - damping) < 4 * result.damping_std < 0.02
-    assert abs(result.speed - SPEED_SQUARED) < 2 * result.speed_std < 0.2
-    assert result.speed == pytest.approx(SPEED_SQUARED, rel=2e-3)
-    assert result.force == pytest.approx(mass * result.force_place, abs=0.01)
-    assert (np.abs(result.force_std) > 1e-3).all()
-    shares = [(snapshots.u < u).mean() for u in result.force_place]
+    u = waves(damping, mass)
+    observations = xr.Dataset(
+        {"q": (("replicate", "trajectory", "time", "dof"), u[None])},
+        coords={"replicate": [0], "time": 2.0 + DT * np.arange(TIMES)},
+        attrs=dict.fromkeys(ATTRIBUTES, "") | {"domain_left": "periodic"},
+    ).assign_attrs(domain_length=LENGTH, domain_nodes=NODES, field="u")
+    found = identify(None, SIZES | {"method": "field", "even": None}, observations, {})
+    one = {name: found[name].values[0] for name in found.data_vars}
+    assert one["noise"] == pytest.approx(NOISE, rel=0.1)
+    assert one["decay"] == pytest.approx(np.exp(-damping * DT), abs=1e-4)
+    assert abs(one["damping"] - damping) < 4 * one["damping_std"] < 0.02
+    assert abs(one["speed"] - SPEED_SQUARED) < 2 * one["speed_std"] < 0.2
+    assert one["speed"] == pytest.approx(SPEED_SQUARED, rel=2e-3)
+    assert one["force"] == pytest.approx(mass * one["force_place"], abs=0.01)
+    assert (one["force_std"] > 1e-3).all() and (one["force_std"] < 0.5).all()
+    shares = [(u < place).mean() for place in one["force_place"]]
     assert shares == pytest.approx([0.025, 0.2, 0.8, 0.975], abs=0.002)
-    assert snapshots.longest_waves(choice.fit.noise) == (1.0, 2.0)
-    assert snapshots.shortest_wave(choice.fit.noise) == 3
+    assert [one[k] for k in ("longest_wave", "second_wave", "waves")] == [1, 2, 3]
+    assert (one["width"], one["degree"]) == (SIZES["width"], SIZES["degree"])
+    assert found.attrs["time_step"] == pytest.approx(DT)
 
 
 @pytest.mark.parametrize("times", [LEAST_SNAPSHOTS - 1, LEAST_SNAPSHOTS, 13])

@@ -1,0 +1,28 @@
+"""Rule `judge_class`: what is learned of a simulated machine, a row of a table."""
+
+import sys
+from pathlib import Path
+
+import leastaction.core.process as process
+from leastaction.core.files import save_text
+
+
+def main(folder: str, machine: str, seed: int, target: str) -> None:
+    """Draw parameters by a seed, simulate, learn, and compare with the truth."""
+    sys.path.insert(0, folder)
+    import blind_machines
+    import mechanical_classes
+
+    make = getattr(mechanical_classes, machine, None)
+    _, text = blind_machines.row(make or getattr(blind_machines, machine), seed)
+    save_text(text + "\n", target)
+
+
+if __name__ == "__main__":
+    with process.job(snakemake.log[0]):
+        main(
+            str(Path(snakemake.input.machines[0]).parent),
+            snakemake.wildcards.machine,
+            snakemake.params.seed,
+            snakemake.output.row,
+        )
