@@ -77,7 +77,7 @@ def test_several_records_are_as_good_as_one():
         assert_allclose(one[f"{name}_std"], several[f"{name}_std"], rtol=0.15)
 
 
-@pytest.mark.parametrize("frequency", [1.85, 1.95, 2.25, 7.0])
+@pytest.mark.parametrize("frequency", [1.0, 1.85, 1.95, 2.25, 7.0])
 def test_a_tone_is_no_mode(frequency):
     time = DT * np.arange(SAMPLES)
     tone = np.sin(2 * np.pi * frequency * time)[:, None]

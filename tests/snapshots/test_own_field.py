@@ -87,6 +87,14 @@ def test_a_damped_field_is_said_to_lose_energy_on_the_first_line():
     assert abs(gamma.value - 0.1) < 3.5 * gamma["std"]
 
 
+def test_nodes_in_a_wrong_order_are_a_reservation():
+    u = field(23)
+    law = learned(table(u[..., np.random.default_rng(1).permutation(u.shape[2])]))
+    assert law.verdict != "found"
+    first = str(law).splitlines()[0]
+    assert "no law" in first.lower() or "order of the nodes" in first, first
+
+
 def test_a_long_table_gives_the_law_of_the_wide_one(tmp_path):
     wide = table(field(21))
     long = wide.melt(id_vars=["run", "t"], var_name="node", value_name="u")

@@ -198,6 +198,12 @@ class Field(Kind):
                 f"what the stencil cannot represent is {field.misfit:.2g} times the "
                 "variance of the noise; record at shorter steps, or at more nodes"
             )
+        half = NORMAL * field.speed_std
+        if abs(field.speed) <= half:
+            reservations.append(
+                f"no coupling of neighbouring nodes is seen, c^2 = "
+                f"{interval(field.speed, half)} m²/s²; check the order of the nodes"
+            )
         rows = [
             ("c^2", "waves", field.speed, field.speed_std, "m²/s²"),
             ("gamma", "damping", field.damping, field.damping_std, "1/s"),
