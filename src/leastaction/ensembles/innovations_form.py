@@ -33,8 +33,8 @@ MOST_STEPS, SETTLED = 25, 1e-2
 LEAST_DAMPING, DAMPED, MOST_DAMPING = 1e-3, 5.0, 1e4
 # Of eigenvalues of the scaled information, below which one is that of a scale.
 ROUNDING = 1e-10
-# Least variance of an innovation, of outputs of unit variance: a sensor of 16 bits. With
-# more sensors than forces and no noise their covariance is singular.
+# Least variance of an innovation, of outputs of unit variance: a sensor of 16 bits.
+# With more sensors than forces and no noise their covariance is singular.
 LEAST_VARIANCE = 2.0**-32
 # Frequencies whose derivatives are in memory at once.
 AT_ONCE = 256
