@@ -359,7 +359,8 @@ WRONG = {
     "axes": (
         {"x": np.array(springs()).T},
         {"time": TIME},
-        "look like .time, trajectory.; expected .trajectory, time., such as x.T",
+        "look like .time, trajectory.; expected .trajectory, time., such as x.T, or an "
+        "array for each",
     ),
     "number as name": ({0: springs()}, {}, "cannot name a quantity"),
     "time as name": ({"time": springs()}, {}, "time cannot name a coordinate"),

@@ -129,7 +129,7 @@ def test_files_of_the_trade_have_their_clock_and_units(tmp_path):
     }
     file = pyuff.UFF(str(tmp_path / "tower.uff"))
     for k, values in enumerate(y.T, 1):
-        unit = {"ordinate_axis_units_lab": "m/s^2", "id1": f"acc{k}"}
+        unit = {"ordinate_axis_units_lab": "m/s^2", "id1": f"floor {k}"}
         file.write_sets(of_all | unit | {"rsp_node": k, "data": values}, "add")
     read = [la.modes(tmp_path / f"tower.{end}", time="time") for end in ("mat", "uff")]
     assert_allclose(read[0].table["frequency"], read[1].table["frequency"], rtol=1e-6)
