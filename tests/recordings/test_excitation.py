@@ -9,6 +9,7 @@ from leastaction.recordings.bandwidth_spline import spectrum
 from leastaction.recordings.excitation import (
     UNRECORDED,
     energy_turns,
+    goes_one_way,
     unrecorded_force,
 )
 from leastaction.recordings.refusals import RecordingError
@@ -49,6 +50,14 @@ def _root(covariance):
 
 def is_seen(path, dt):
     return unrecorded_force([path], dt, [False] * path.shape[1]).startswith(UNRECORDED)
+
+
+@pytest.mark.parametrize("samples", [2, 5, 15, 16, 17, 400])
+def test_a_short_record_that_turns_around_does_not_go_one_way(samples):
+    """Also if there are fewer samples than means."""
+    time = np.linspace(0, 1, samples)
+    assert goes_one_way([np.exp(-time), time])
+    assert samples == 2 or not goes_one_way([time, (time - 0.5) ** 2])
 
 
 @pytest.mark.parametrize("noise", [1e-3, 0.05])

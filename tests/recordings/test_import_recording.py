@@ -295,7 +295,7 @@ def test_held_out_trajectories_are_not_seen_by_training(plain):
         (lambda t, x: 0.2 * x, ["parabola"]),
         (
             lambda t, x: x + 0.05 * np.random.default_rng(0).standard_normal(len(x)),
-            ["times its noise"],
+            ["times the standard deviation of its noise"],
         ),
     ],
 )

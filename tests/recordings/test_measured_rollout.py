@@ -11,6 +11,7 @@ from leastaction.core.euler_lagrange import symbols
 from leastaction.likelihood.iterated_smoother import smooth_motion
 from leastaction.likelihood.measured_motion import MeasuredMotion
 from leastaction.recordings.measured_rollout import (
+    _share,
     enough_steps,
     followed,
     force_error,
@@ -151,6 +152,42 @@ def test_a_window_that_is_lost_leaves_the_others_alone():
     others = np.delete(np.arange(len(truth)), np.arange(lost.start, lost.stop))
     np.testing.assert_allclose(found[others], alone[others], atol=1e-6)
     assert np.isnan(found[lost]).any()
+
+
+def escaping(begin):
+    """Forces that a law misses that escapes as x³: on a push, then an oscillation."""
+    x, v = symbols(["x", "xdot"])
+    equations = variational_equations([v**2, x**4, x], ["x"])
+    time = 0.01 * np.arange(400)
+    q = np.where(time < begin, time**2 / 2, 3 * np.cos(3 * time))[:, None]
+
+    def force(steps):
+        return np.ones((2 * steps * len(time), 1))
+
+    motion = MeasuredMotion(equations, q, [slice(0, 400)], 0.01, 1, force)
+    with np.errstate(all="ignore"):
+        return missed_by(motion, [0.5, 2e3, 0.0], [2])
+
+
+def test_a_window_that_is_lost_has_no_force_and_leaves_the_others_theirs():
+    missed, recorded = escaping(1.0)
+    lost = np.isnan(missed[:, 0])
+    assert lost.any() and not lost[0] and (lost == np.isnan(recorded[:, 0])).all()
+    size = [np.sqrt(np.mean(f[~lost] ** 2)) for f in (missed, recorded)]
+    share = _share([(missed, recorded, np.zeros(len(missed)))])
+    assert share == pytest.approx(size[0] / size[1])
+    assert recorded[0] == pytest.approx(1.0, rel=0.1)
+
+
+def test_a_law_that_follows_no_window_misses_a_force_without_bound():
+    missed, recorded = escaping(0.0)
+    assert np.isnan(missed).all()
+    (share,) = _share([(missed, recorded, np.zeros(len(missed)))])
+    model = xr.Dataset(
+        {"missed_force": (("r", "dof"), [[0.0]]), "criterion_value": ("r", [1.0])}
+    )
+    assert share == np.inf
+    assert is_lost(model, xr.Dataset({"force_error": ("r", [share])}))
 
 
 def test_steps_follow_the_noise():

@@ -68,6 +68,7 @@ def law_of(ends: str):
     return learned(table(field(21, ends=ends)), ends=ends, length=length)
 
 
+@pytest.mark.filterwarnings("error:invalid value")
 @pytest.mark.parametrize("ends", ["periodic", "fixed", "free"])
 def test_speed_and_damping_of_a_conservative_field(ends):
     law = law_of(ends)

@@ -33,6 +33,17 @@ def test_every_kind_of_data_shows_figures_that_there_are():
         assert 1 <= len(set(names)) == len(names) and set(names) <= set(figures())
 
 
+def test_every_machine_class_has_a_simulation(monkeypatch):
+    """Of the target `classes`, a job each."""
+    folder = ROOT / "benchmarks" / "machines"
+    monkeypatch.syspath_prepend(str(folder))
+    modules = [import_module(n) for n in ("blind_machines", "mechanical_classes")]
+    makers = {name for one in modules for name in vars(one)}
+    listed = yaml.safe_load((ROOT / "config" / "machine_classes.yaml").read_text())
+    assert listed["machines"] and set(listed["machines"]) <= makers
+    assert len(set(listed["machines"])) == len(listed["machines"])
+
+
 def objects(part):
     if isinstance(part, dict):
         if "properties" in part and part.get("type") == "object":

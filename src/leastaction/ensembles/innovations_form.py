@@ -33,6 +33,9 @@ MOST_STEPS, SETTLED = 25, 1e-2
 LEAST_DAMPING, DAMPED, MOST_DAMPING = 1e-3, 5.0, 1e4
 # Of eigenvalues of the scaled information, below which one is that of a scale.
 ROUNDING = 1e-10
+# Least variance of an innovation, of outputs of unit variance: a sensor of 16 bits.
+# With more sensors than forces and no noise their covariance is singular.
+LEAST_VARIANCE = 2.0**-32
 # Frequencies whose derivatives are in memory at once.
 AT_ONCE = 256
 
@@ -215,15 +218,21 @@ def _state(model: InnovationsForm, records: Sequence[Transform]) -> _State:
         raw.append(np.einsum("fij,fj->fi", inverse, d))
     innovations, count = raw, sum(map(len, raw))
     for _ in range(2):
-        noise = sum((e.T @ e.conj()).real for e in innovations) / count
+        noise = _covariance(innovations)
         white = np.linalg.inv(np.linalg.cholesky(noise))
         transients = [_least(white, k, e) for k, e in zip(leaks, raw, strict=True)]
         innovations = [
             e - k @ t for e, k, t in zip(raw, leaks, transients, strict=True)
         ]
-    noise = sum((e.T @ e.conj()).real for e in innovations) / count
+    noise = _covariance(innovations)
     value = 2 * count * np.linalg.slogdet(noise)[1]
     return _State(innovations, leaks, transients, noise, value)
+
+
+def _covariance(innovations: Sequence[np.ndarray]) -> np.ndarray:
+    """Ω, mean Re e e^*, with the least variance of a sensor."""
+    e = np.concatenate(innovations)
+    return (e.T @ e.conj()).real / len(e) + LEAST_VARIANCE * np.eye(e.shape[1])
 
 
 def _least(white: np.ndarray, leak: np.ndarray, e: np.ndarray) -> np.ndarray:

@@ -277,7 +277,9 @@ def _separated(series: Series, rate: float):
     """
     longest = max(map(len, series.stretches)) * series.dt
     width, count = series.stretches[0].shape[1], len(series.stretches)
-    samples = 2 * sum(len(one.z) for one in transforms(*series[::2], rate))
+    samples = 2 * sum(
+        len(one.z) for one in transforms(series.stretches, series.dt, rate)
+    )
     price = (2 * width * count + 1) * np.log(samples)
     lines: list[float] = []
     best = _identified(series, rate)

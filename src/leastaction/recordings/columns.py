@@ -42,10 +42,9 @@ NO_COORDINATES = {
     "`sensors`",
     "N": "a force; write it under `inputs`",
     "N*m": "a torque; write it under `inputs`",
-    "m/s": "a velocity; expected a position. Name its column here; a velocity is for "
+    "m/s": "a velocity, no position; name another column, or write it under "
     "`velocities`",
-    "rad/s": "a rate; expected a position or an angle. Name its column here; a rate is "
-    "for `velocities`",
+    "rad/s": "a rate, no angle; name another column, or write it under `velocities`",
     ACCELERATION: "an acceleration; write it under `accelerations` or `sensors`",
 }
 # Headings that are nothing but a unit of time.

@@ -102,7 +102,8 @@ def goes_one_way(trajectories: Sequence[np.ndarray]) -> bool:
     (True, False)
     """
     for values in trajectories:
-        means = np.array([part.mean() for part in np.array_split(values, PARTS)])
+        parts = np.array_split(values, min(PARTS, len(values)))
+        means = np.array([part.mean() for part in parts])
         if np.abs(np.diff(means)).sum() > LARGEST_PATH * np.ptp(means):
             return False
     return True

@@ -809,9 +809,9 @@ def _validation(rollout: xr.Dataset) -> list[str]:
 
 
 def _by_name(names: list[str], values: np.ndarray, text: Callable) -> str:
-    """Finite values by coordinate; ``text(value, a)`` is that of the a-th."""
+    """Values by coordinate but NaN; ``text(value, a)`` is that of the a-th."""
     pairs = enumerate(zip(names, values, strict=True))
-    return ", ".join(f"{n} {text(x, a)}" for a, (n, x) in pairs if np.isfinite(x))
+    return ", ".join(f"{n} {text(x, a)}" for a, (n, x) in pairs if not np.isnan(x))
 
 
 def _alternatives(about: list[dict]) -> list[str]:

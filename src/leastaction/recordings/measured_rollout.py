@@ -214,10 +214,15 @@ def _rms(values: np.ndarray) -> np.ndarray:
 
 
 def _share(forces: list) -> np.ndarray:
-    """Rms of missing forces over that of recorded ones."""
-    missing, recorded, _ = (
-        _rms(np.concatenate(part)) for part in zip(*forces, strict=True)
-    )
+    """Rms of missing forces over that of recorded ones, of windows that are not lost.
+
+    Infinite if all are.
+    """
+    missing, recorded, _ = map(np.concatenate, zip(*forces, strict=True))
+    left = np.isfinite([missing, recorded]).all(axis=(0, 2))
+    if not left.any():
+        return np.full(missing.shape[1], np.inf)
+    missing, recorded = _rms(missing[left]), _rms(recorded[left])
     return missing / np.where(recorded, recorded, np.nan)
 
 
@@ -353,7 +358,7 @@ def force_error(
     `path`, `constants` the candidates q_a of L, whose coefficients are zero; forces
     come in the shape (window, dof), and with them the time of the middle of each
     window. Windows overlap by half: a blow at the edge of one would be taken for the
-    velocity that it begins with.
+    velocity that it begins with. Of a window that the law loses they are NaN.
     """
     rows, results = len(motion.y), []
     early = windows_of(motion, 0, rows, window)
@@ -361,10 +366,14 @@ def force_error(
     late = windows_of(motion, half, rows - half, window)
     ends = slice(0, half), slice(rows - half, rows)
 
-    def missing(changed: MeasuredMotion, path: np.ndarray, inner: slice) -> np.ndarray:
-        model, _ = changed.linearised(path, c, constants)
+    def missing(changed: MeasuredMotion, near: np.ndarray, inner: slice) -> np.ndarray:
+        lost = ~np.isfinite(near).all(axis=1)
+        about = np.where(lost[:, None], path, near)
+        model, _ = changed.linearised(about, c, constants)
         model = model._replace(block=np.cumsum(model.begin) - 1)
-        moment = augmented_filter(model, np.zeros(motion.dof), sensor).moment[inner]
+        moment = augmented_filter(model, np.zeros(motion.dof), sensor).moment
+        moment[[lost[part].any() for part in changed.parts]] = np.nan
+        moment = moment[inner]
         return np.linalg.solve(moment[:, 1:, 1:], -moment[:, 1:, :1])[..., 0]
 
     def louder(steps: int) -> np.ndarray:

@@ -131,7 +131,9 @@ def reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
     if not int(model["converged"].values[0]):
         texts.append("the fit did not converge fully; intervals are approximate")
     missed = force_errors(rollout)
-    if (missed > LARGEST_TRUSTED_ERROR).any():
+    if np.isinf(missed).any():
+        texts.append("the law follows no short window of the held-out data")
+    elif (missed > LARGEST_TRUSTED_ERROR).any():
         texts.append(
             f"the law misses {percent_text(np.nanmax(missed))} of the recorded force "
             "over short windows: a term is missing, a force acts that no column "

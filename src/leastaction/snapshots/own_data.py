@@ -372,17 +372,17 @@ def _refuse_unrelated(data: xr.Dataset) -> xr.Dataset:
     q = data["q"].values[0]
     q = q - q.mean(axis=(0, 1))
     before, after = (part.reshape(-1, q.shape[2]) for part in (q[:, :-1], q[:, 1:]))
-    names = data["dof"].values
-    alike = np.abs(np.atleast_2d(np.corrcoef(after.T))) > 1 - ROUND_OFF
-    for a, b in np.argwhere(np.triu(alike, 1)):
-        if "field" not in data.attrs:
+    products = [(a * b).sum(axis=0) for a in (before, after) for b in (before, after)]
+    if "field" in data.attrs:  # nodes are one quantity
+        products = [one.sum() for one in products]
+    else:
+        names = data["dof"].values
+        alike = np.abs(np.atleast_2d(np.corrcoef(after.T))) > 1 - ROUND_OFF
+        for a, b in np.argwhere(np.triu(alike, 1)):
             raise ValueError(
                 f"{names[b]} is a multiple of {names[a]}; name another column"
             )
-    products = [(a * b).sum(axis=0) for a in (before, after) for b in (before, after)]
     related = products[1] / np.sqrt(products[0] * products[3])
-    if "field" in data.attrs:  # nodes are one quantity
-        related = products[1].sum() / np.sqrt(products[0].sum() * products[3].sum())
     worst = np.abs(related).min()
     if worst < LEAST_SCORE / np.sqrt(before.size / np.size(related)):
         raise ValueError(
