@@ -28,9 +28,10 @@ READING = (
 CLOCK = (
     ("time", "NAME[:UNIT]", "column of the time, and its unit if not in its heading"),
     ("rate", "HZ", "samples per second, without --time", {"type": float}),
-    ("trajectory", "NAME", "column that tells trajectories apart"),
+    ("trajectory", "NAME", "column that separates trajectories"),
     ("gap", "STEPS", "of time, that begin a trajectory", {"type": float}),
 )
+FILES = "CSV, white space, NetCDF, .mat, .uff or .xlsx"
 _COLUMN, _QUANTITY = "NAME[:COLUMN]:UNIT[,KEY=VALUE]...", "'NUMBER UNIT'"
 LEARN = (
     ("coordinate", _COLUMN, "such as theta:deg, or theta='atan2(x - x0, y0 - y)'"),
@@ -55,7 +56,7 @@ LEARN = (
     ("term", "FUNCTION:TERM...", "of L, D, S^2 or H, such as L:-x**2/2"),
     ("known", "FUNCTION:TERM...", "of L, D, S^2 or H, such as D:xdot**2/2=0.5"),
     (
-        *("excitation", None, "random: a force that nobody recorded"),
+        *("excitation", None, "random: an unrecorded random force"),
         {"choices": ("none", "random"), "default": "none"},
     ),
     ("reference", "TERMS", "known inertia, such as 1.2*xdot**2/2"),
@@ -74,7 +75,10 @@ MODES = (
     ),
     ("band", "HZ", "highest frequency of interest", {"type": float}),
     ("place", "NAME=X,Y...", "of a sensor, for the figure of shapes"),
-    ("shape", "X,Y,......", "known shape by sensor, whose MAC is printed"),
+    (
+        *("shape", "NAME=X,NAME=Y,......"),
+        "known shape whose MAC is printed, such as roof=1,mid=0.6",
+    ),
     (
         *("setups", None),
         "each table is a set-up; sensors with the same name did not move",
@@ -122,7 +126,7 @@ def parser() -> argparse.ArgumentParser:
         one = commands.add_parser(name, help=about)
         one.set_defaults(run=run)
         if rows:
-            one.add_argument("table", nargs="+", help="CSV, white space or NetCDF")
+            one.add_argument("table", nargs="+", help=FILES)
         for row in rows:
             _add_option(one, *row)
         return one

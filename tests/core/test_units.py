@@ -3,7 +3,13 @@
 import pytest
 from support import system
 
-from leastaction.core.units import DimensionError, check_dimensions, unit
+from leastaction.core.units import (
+    DimensionError,
+    check_dimensions,
+    parsed_unit,
+    registry,
+    unit,
+)
 
 UNITS = {
     "x": "m",
@@ -43,6 +49,16 @@ def test_a_consistent_system_passes():
 def test_an_inconsistent_one_does_not(changes, message):
     with pytest.raises(DimensionError, match=message):
         checked(**changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "factor"),
+    [("Nm", 1), ("kNm", 1e3), ("mNm", 1e-3), ("Ncm", 1e-2), ("Nmm", 1e-3)],
+)
+def test_a_newton_metre_without_a_sign_is_a_torque(text, factor):
+    """Pint's Nm is the count of a yarn, 1 km/kg."""
+    one = registry().Quantity(1, parsed_unit(text))
+    assert one.to("N*m").magnitude == pytest.approx(factor)
 
 
 def test_one_is_dimensionless():

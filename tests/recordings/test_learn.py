@@ -359,7 +359,8 @@ WRONG = {
     "axes": (
         {"x": np.array(springs()).T},
         {"time": TIME},
-        "look like .time, trajectory.; expected .trajectory, time., such as x.T",
+        "look like .time, trajectory.; expected .trajectory, time., such as x.T, or an "
+        "array for each",
     ),
     "number as name": ({0: springs()}, {}, "cannot name a quantity"),
     "time as name": ({"time": springs()}, {}, "time cannot name a coordinate"),
@@ -501,6 +502,21 @@ def test_a_force_is_no_coordinate(name, role, unit):
     frame = pd.DataFrame({"t": TIME, "x": np.cos(3 * TIME), name: values})
     about = {c.name: c for c in la.describe(frame).columns}[name]
     assert (about.role, about.unit) == (role, unit)
+
+
+def test_guesses_of_columns_fit_each_other():
+    x, y = np.cos(3 * TIME), np.random.default_rng(4).standard_normal(len(TIME))
+    for columns, expected in (
+        ({"q1": x, "tau1": y}, {"q1": ("coordinate", "rad")}),
+        ({"q1 [m]": x, "tau1": y}, {"q1 [m]": ("coordinate", "m")}),
+        ({"q1": x, "tau1": y, "F": y}, {"q1": ("coordinate", "m")}),
+        ({"diode [V]": y}, {"diode [V]": ("coordinate", "V")}),
+        ({"x": x, "drive [V]": y}, {"drive [V]": ("input", "V")}),
+        ({"acc1": y}, {"acc1": ("acceleration", "m/s^2")}),
+    ):
+        about = la.describe(pd.DataFrame({"t": TIME} | columns))
+        seen = {c.name: (c.role, c.unit) for c in about.columns}
+        assert expected.items() <= seen.items()
 
 
 def test_a_second_clock_and_accelerations_are_no_coordinates():

@@ -53,6 +53,33 @@ def test_moved_sensors_are_joined_by_those_that_stay():
     assert (apart < 4 * truth.table["frequency_std"]).all()
 
 
+def test_shapes_by_name_do_not_depend_on_the_order_of_sensors():
+    y = outputs(3, 2000)
+    one, other = (
+        la.modes(table(y[:, order], names), time="t")
+        for order, names in (([0, 1, 2], "abc"), ([2, 0, 1], "cab"))
+    )
+    assert_allclose(np.diag(one.mac(other)), 1, atol=1e-6)
+    first = dict(zip("abc", one.shapes[0], strict=True))
+    assert_allclose([m.mac(first)[0, 0] for m in (one, other)], 1, atol=1e-6)
+    with pytest.raises(la.RecordingError, match="has the sensors a; expected c, a, b"):
+        other.mac({"a": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--shape", "1,0.6"], "the shapes have 2 sensors; expected 3: a, b, c"),
+        (["--shape", "a=1,b=0.6,roof=2"], "the sensors a, b, roof; expected a, b, c"),
+    ],
+)
+def test_wrong_shapes_end_the_command_in_one_sentence(words, message, tmp_path, capsys):
+    table(outputs(0, 2000), "abc").to_csv(tmp_path / "a.csv", index=False)
+    words = ["--time", "t", *words, "--out", str(tmp_path / "modes")]
+    assert program.main(["modes", str(tmp_path / "a.csv"), *words]) == 1
+    assert message in capsys.readouterr().err
+
+
 def test_setups_without_a_common_sensor_are_refused():
     y = outputs(1)
     one, two = (
@@ -88,12 +115,41 @@ def test_matlab_files_are_tables(tmp_path):
     assert_allclose(read.mac(la.modes(table(y, "abc"), time="t")), np.eye(3), atol=0.1)
 
 
+def test_files_of_the_trade_have_their_clock_and_units(tmp_path):
+    from scipy.io import savemat
+
+    pyuff = pytest.importorskip("pyuff")
+    y = outputs(5, 2000)
+    savemat(tmp_path / "tower.mat", {"acc": y, "fs": 1 / DT})
+    of_all = {
+        **{"type": 58, "func_type": 1, "rsp_dir": 1, "ref_node": 0, "ref_dir": 0},
+        **{"x": DT * np.arange(len(y)), "abscissa_spacing": 1, "abscissa_inc": DT},
+        **{f"id{k}": "" for k in range(2, 6)},
+        **{f"{axis}_spec_data_type": 0 for axis in ("orddenom", "z_axis")},
+    }
+    file = pyuff.UFF(str(tmp_path / "tower.uff"))
+    for k, values in enumerate(y.T, 1):
+        unit = {"ordinate_axis_units_lab": "m/s^2", "id1": f"floor {k}"}
+        file.write_sets(of_all | unit | {"rsp_node": k, "data": values}, "add")
+    read = [la.modes(tmp_path / f"tower.{end}", time="time") for end in ("mat", "uff")]
+    assert_allclose(read[0].table["frequency"], read[1].table["frequency"], rtol=1e-6)
+    about = la.describe(tmp_path / "tower.uff")
+    assert {c.unit for c in about.of_role("acceleration")} == {"m/s^2"}
+
+
 def test_integers_of_a_matlab_file_are_columns(tmp_path):
     from scipy.io import savemat
 
     run = np.repeat(np.arange(2), 100)
     savemat(tmp_path / "a.mat", {"run": run, "x": np.sin(run + 1.0)})
     assert [c.name for c in la.describe(tmp_path / "a.mat").columns] == ["run", "x"]
+
+
+def test_a_column_that_is_there_twice_is_named():
+    y = outputs()[:3000]
+    twice = {**dict(zip("abc", y.T, strict=True)), "d": 2 * y[:, 0]}
+    with pytest.raises(la.RecordingError, match="columns a and d are linearly"):
+        la.modes(twice, time=0.02)
 
 
 def test_a_damaged_matlab_file_is_refused(tmp_path):

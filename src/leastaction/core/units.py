@@ -22,9 +22,14 @@ class DimensionError(ValueError):
 
 @lru_cache(maxsize=1)
 def registry() -> pint.UnitRegistry:
-    """The one registry of units; a plural of rad is an angle, not 0.01 J/kg."""
+    """The one registry of units; ``rads`` is an angle and ``Nm`` a torque.
+
+    To pint they are 0.01 J/kg and the count of a yarn, 1000 m/kg.
+    """
     units = pint.UnitRegistry(on_redefinition="ignore")
     units.define("@alias radian = rads")
+    for prefix in ("", "c", "m"):  # before the metre; one before the newton is pint's
+        units.define(f"newton_{prefix}metre = newton * {prefix}m = N{prefix}m")
     return units
 
 

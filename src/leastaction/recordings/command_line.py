@@ -115,18 +115,25 @@ def places_of_options(texts: Sequence[str]) -> dict[str, list[float]]:
     return places
 
 
-def shapes_of_options(texts: Sequence[str]) -> list[list[float]] | None:
+def shapes_of_options(texts: Sequence[str]) -> list[list[float] | dict] | None:
     """Known shapes by sensor; RecordingError if a text is none.
 
-    >>> shapes_of_options(["0.6,1", "1,-0.5"])
-    [[0.6, 1.0], [1.0, -0.5]]
+    >>> shapes_of_options(["0.6,1", "roof=1,mid=-0.5"])
+    [[0.6, 1.0], {'roof': 1.0, 'mid': -0.5}]
     """
-    try:
-        return [[float(x) for x in text.split(",")] for text in texts] or None
-    except ValueError:
-        raise RecordingError(
-            f"--shape {', '.join(texts)}: write a number for each sensor, such as 0.6,1"
-        ) from None
+    shapes: list[list[float] | dict] = []
+    for text in texts:
+        pairs = [entry.rpartition("=") for entry in text.split(",")]
+        try:
+            numbers = [float(number) for *_, number in pairs]
+        except ValueError:
+            raise RecordingError(
+                f"--shape {text}: write a number for each sensor, such as 0.6,1 or "
+                "roof=1,mid=0.6"
+            ) from None
+        names = [name for name, *_ in pairs]
+        shapes.append(dict(zip(names, numbers, strict=True)) if any(names) else numbers)
+    return shapes or None
 
 
 def bands_of_options(texts: Sequence[str] | None) -> list[list[float]] | None:

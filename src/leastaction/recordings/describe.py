@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,9 @@ INPUTS = {
     **dict.fromkeys(("u", "voltage", "command", "cmd"), "V"),
     "current": "A",
 }
-UNITS_OF_INPUTS = {"N", "kN", "N*m", "N m", "Nm", "V", "mV", "A", "mA"}
+FORCES, TORQUES = {"N", "kN"}, {"N*m", "N m", "Nm", "mNm", "kNm", "Ncm", "Nmm"}
+SIGNALS = {"V", "mV", "A", "mA"}
+UNITS_OF_INPUTS = FORCES | TORQUES | SIGNALS
 # Passages through the mean of a stationary motion: a density asks for as many
 # correlation times.
 LEAST_TURNS = 100
@@ -191,7 +193,7 @@ class Description:
                 lines.append(typed(self._of_kind(recording)))
         if not is_file:
             return "\n".join([*lines, ""])
-        text = yaml.safe_dump(self.settings, sort_keys=False)
+        text = yaml.safe_dump(self.settings, sort_keys=False, allow_unicode=True)
         return "\n".join([*lines, "", "or as a YAML for snakemake:", text])
 
 
@@ -246,8 +248,31 @@ def describe(source: Any, **reading: Any) -> Description:
             columns.append(Column(name, "trajectory", "", (_trajectories(starts),)))
         else:
             columns.append(_described(name, numbers, starts, values, clock))
+    columns = _taken_together(columns)
     kind = _likely_kind(columns, values, starts)
     return Description(str(table.path), rows, tuple(columns), kind)
+
+
+def _taken_together(columns: Sequence[Column]) -> list[Column]:
+    """Guesses that columns change together.
+
+    A voltage or a current is a sensor if nothing moves beside it, and what torques
+    alone drive is an angle, unless its heading has a unit.
+    """
+    forces = {c.unit for c in columns if c.role == "input"}
+    if not any(c.role in ("coordinate", "acceleration") for c in columns):
+        moving = [c.role == "input" and c.unit in SIGNALS for c in columns]
+        roles = zip(columns, moving, strict=True)
+        return [replace(c, role="coordinate") if moves else c for c, moves in roles]
+    if forces and forces <= TORQUES:
+        guessed = {"m": "rad", "m/s": "rad/s"}
+        return [
+            c
+            if unit_of_heading(c.name)
+            else replace(c, unit=guessed.get(c.unit, c.unit))
+            for c in columns
+        ]
+    return list(columns)
 
 
 def _nodes(columns: Sequence[Column]) -> tuple[str, str] | None:
@@ -381,6 +406,7 @@ def _described(name, numbers, starts, values, clock) -> Column:
     parts = _parts(numbers, starts)
     remarks = [f"{numbers.min():.4g} … {numbers.max():.4g}"]
     unit = unit_of_heading(name) or (_angle(numbers) if angle_by_name(name) else "")
+    unit = unit or ("m/s^2" if name.lower().startswith("acc") else "")
     jumps = np.concatenate([np.diff(part) for part in parts])
     for turn, text in TURNS.items():
         wraps = int((np.abs(np.abs(jumps) - turn) < 0.1 * turn).sum())

@@ -390,7 +390,7 @@ def _frame(data: Mapping, time):
             raise RecordingError(
                 f"the arrays have {shape(lengths)} at {len(lengths)} times: they "
                 "look like (time, trajectory); expected (trajectory, time), such "
-                "as x.T"
+                "as x.T, or an array for each coordinate: {'x': x[:, 0], 'y': x[:, 1]}"
             )
         if counts != lengths:
             raise RecordingError(

@@ -30,6 +30,7 @@ from leastaction.ensembles.output_modes import (
     output_modes,
 )
 from leastaction.ensembles.sensor_records import records_of
+from leastaction.figures.readable import listed
 from leastaction.recordings.columns import column, unit_of_heading
 from leastaction.recordings.configuration import Import
 from leastaction.recordings.interfaces import speaks_python
@@ -122,15 +123,26 @@ class Modes:
     def mac(self, shapes: Any) -> np.ndarray:
         """Modal assurance criterion with other modes or shapes (mode, channel).
 
-        ValueError if these have other sensors.
+        Modes of the same sensors, and shapes such as ``{"roof": 1, "mid": 0.6}``, are
+        compared by name, other shapes in the order of :attr:`dataset`. ValueError if
+        these have other sensors.
         """
-        other = shapes.shapes if isinstance(shapes, Modes) else np.asarray(shapes)
-        other = np.atleast_2d(other)
-        if other.shape[1] != self.dataset.sizes["channel"]:
-            raise ValueError(
-                f"the shapes have {other.shape[1]} sensors; expected "
-                f"{self.dataset.sizes['channel']}: "
-                f"{', '.join(map(str, self.dataset['channel'].values))}"
+        names = [str(name) for name in self.dataset["channel"].values]
+        if isinstance(shapes, Modes):
+            theirs = [str(name) for name in shapes.dataset["channel"].values]
+            same = sorted(theirs) == sorted(names)
+            other = (
+                shapes.shapes[:, [theirs.index(n) for n in names]]
+                if same
+                else (shapes.shapes)
+            )
+        else:
+            rows = [shapes] if isinstance(shapes, Mapping) else shapes
+            other = np.atleast_2d([_in_order(row, names) for row in rows])
+        if other.shape[1] != len(names):
+            raise RecordingError(
+                f"the shapes have {other.shape[1]} sensors; expected {len(names)}: "
+                f"{', '.join(names)}"
             )
         return assurance(self.shapes, other)
 
@@ -156,7 +168,7 @@ class Modes:
             if (places := _in_all(setups, mode)) is not None
         ]
         if not matched:
-            raise ValueError(
+            raise RecordingError(
                 "no mode is in every set-up with the same shape at the common sensors; "
                 "check their names"
             )
@@ -168,7 +180,8 @@ class Modes:
         lines += modes_table(self.dataset)
         if self.known is not None:
             criteria = self.mac(self.known)
-            lines += ["", "MAC with the known shapes, by mode:", ""]
+            names = ", ".join(map(str, self.dataset["channel"].values))
+            lines += ["", f"MAC with the known shapes of ({names}), by mode:", ""]
             lines += [
                 f"- {mode}: {', '.join(f'{x:.3f}' for x in row)}"
                 for mode, row in enumerate(criteria, 1)
@@ -261,7 +274,9 @@ def modes(
     try:
         dataset = output_modes(values, dt, list(columns), band)
     except ValueError as error:
-        raise RecordingError(str(error)) from None
+        singular = isinstance(error, np.linalg.LinAlgError)
+        text = _dependent(values, list(columns)) if singular else ""
+        raise RecordingError(text or str(error)) from None
     return Modes(dataset, title, geometry, shapes)
 
 
@@ -315,6 +330,25 @@ def _uncut(parts: Sequence[Trajectory]) -> list[Trajectory]:
     return joined
 
 
+def _dependent(series: Sequence[np.ndarray], names: Sequence[str]) -> str:
+    """That outputs are linearly dependent, to round-off; empty if they are not.
+
+    >>> y = np.array([[1.0, 0, 2], [0, 1, 0], [0, 0, 0], [3, 0, 6]])
+    >>> _dependent([y], "abc").partition(";")[0], _dependent([y[:, :2]], "ab")
+    ('the columns a and c are linearly dependent', '')
+    """
+    correlations = np.atleast_2d(np.corrcoef(np.concatenate(series), rowvar=False))
+    (least, *_), vectors = np.linalg.eigh(correlations)
+    round_off = np.finfo(float).eps
+    if not least < len(names) * round_off:
+        return ""
+    among = [n for n, w in zip(names, vectors[:, 0], strict=True) if w**2 > round_off]
+    return (
+        f"the columns {listed(among)} are linearly dependent; expected outputs of "
+        "different sensors. Leave one of them out"
+    )
+
+
 def modes_of_observations(observations: xr.Dataset) -> xr.Dataset | None:
     """Modes of what a law was learned from; None if the record is too short."""
     channels, records, dt = records_of(observations)
@@ -332,7 +366,8 @@ def _outputs(settings: Mapping, arrays: Mapping) -> dict:
     if arrays:
         return {name: {"unit": unit or "1"} for name, unit in arrays.items()}
     table = open_table(settings["files"][0], settings)
-    other = settings["time"].get("column"), settings.get("trajectory")
+    # A clock of the file, of which only a rate is stated, is no sensor.
+    other = settings["time"].get("column") or "time", settings.get("trajectory")
     used = [table.heading(name) for name in other if name]
     names = [name for name in table.columns if name not in used]
     units = {name: unit_of_heading(name) for name in names}
@@ -413,6 +448,17 @@ def complex_shapes(data: xr.Dataset, kind: str = "shape") -> np.ndarray:
     return data[f"{kind}_real"].values + 1j * data[f"{kind}_imaginary"].values
 
 
+def _in_order(shape: Any, names: Sequence[str]) -> Any:
+    """Entries of a shape by sensor in an order; one that is none by name as it is."""
+    if not isinstance(shape, Mapping):
+        return shape
+    if sorted(shape) != sorted(names):
+        raise RecordingError(
+            f"a shape has the sensors {', '.join(shape)}; expected {', '.join(names)}"
+        )
+    return [shape[name] for name in names]
+
+
 def _in_all(setups: Sequence[Modes], mode: int) -> list[int] | None:
     """Place of a mode of the first set-up in each one; None if one lacks it."""
     members, first = [mode], setups[0].structural.isel(mode=mode)
@@ -437,7 +483,7 @@ def _common(one: Modes, other: Modes) -> list[tuple[int, int]]:
     mine, theirs = (list(m.dataset["channel"].values) for m in (one, other))
     pairs = [(mine.index(name), theirs.index(name)) for name in mine if name in theirs]
     if not pairs:
-        raise ValueError(
+        raise RecordingError(
             f"set-ups with the sensors {', '.join(mine)} and {', '.join(theirs)} have "
             "none in common; expected references that do not move, under the same name"
         )

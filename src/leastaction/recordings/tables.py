@@ -32,7 +32,7 @@ from leastaction.core.files import (
     open_foreign,
 )
 from leastaction.core.units import is_unit
-from leastaction.recordings.columns import clock_scale
+from leastaction.recordings.columns import clock_scale, unit_of_heading
 from leastaction.recordings.refusals import RecordingError, reject
 
 if TYPE_CHECKING:
@@ -225,7 +225,10 @@ def _workbook(path: Path, settings: Mapping) -> "DataFrame":
 
 
 def _matlab(path: Path, settings: Mapping) -> dict[str, np.ndarray]:
-    """Vectors by name, columns of matrices as name1, name2, ...; numbers alone."""
+    """Vectors by name, columns of matrices as name1, name2, ...; numbers alone.
+
+    Beside a sampling rate ``fs`` (Hz), without a clock, there is a column ``time``.
+    """
     from scipy.io import loadmat
 
     _bounded(_unpacked(path))
@@ -239,7 +242,11 @@ def _matlab(path: Path, settings: Mapping) -> dict[str, np.ndarray]:
         for i, column in enumerate(value.T, 1):
             columns[f"{name}{i}" if several else name] = column
     longest = max(map(len, columns.values()), default=0)
-    return {n: x for n, x in columns.items() if len(x) == longest > 1}
+    rate = columns.get("fs", columns.get("Fs", np.zeros(1)))
+    columns = {n: x for n, x in columns.items() if len(x) == longest > 1}
+    if columns and len(rate) == 1 and rate[0] > 0 and not {"t", "time"} & set(columns):
+        columns = {"time": np.arange(longest) / rate[0], **columns}
+    return columns
 
 
 def _unpacked(path: Path) -> int:
@@ -257,7 +264,7 @@ def _unpacked(path: Path) -> int:
 
 
 def _universal(path: Path, settings: Mapping) -> dict[str, np.ndarray]:
-    """Time series (type 58) by the names of their sensors, and their time."""
+    """Time series (type 58) by the names of their sensors, with units, and time."""
     import pyuff
 
     _bounded(path.stat().st_size)
@@ -267,7 +274,10 @@ def _universal(path: Path, settings: Mapping) -> dict[str, np.ndarray]:
             continue
         name = str(part.get("id1") or "").strip()
         place = f"{part['rsp_node']}:{part['rsp_dir']}"
-        name = place if name in ("", "NONE", *series) else name
+        name = place if name in ("", "NONE") else name
+        unit = str(part.get("ordinate_axis_units_lab") or "").strip()
+        name += f" [{unit}]" if is_unit(unit) and not unit_of_heading(name) else ""
+        name = place if name in series else name
         time = series.setdefault("time", np.asarray(part["x"]))
         if not np.array_equal(time, part["x"]):
             raise ValueError(f"the series {name!r} has another clock than the first")
