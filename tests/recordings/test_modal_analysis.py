@@ -155,6 +155,13 @@ def test_integers_of_a_matlab_file_are_columns(tmp_path):
     assert [c.name for c in la.describe(tmp_path / "a.mat").columns] == ["run", "x"]
 
 
+def test_a_column_that_is_there_twice_is_named():
+    y = outputs()[:3000]
+    twice = {**dict(zip("abc", y.T, strict=True)), "d": 2 * y[:, 0]}
+    with pytest.raises(la.RecordingError, match="columns a and d are linearly"):
+        la.modes(twice, time=0.02)
+
+
 def test_a_damaged_matlab_file_is_refused(tmp_path):
     (tmp_path / "tower.mat").write_bytes(b"MATLAB 7.3" + bytes(600))
     with pytest.raises(la.RecordingError, match="option -v7"):

@@ -203,7 +203,7 @@ class Field(Kind):
         half = NORMAL * field.speed_std
         if abs(field.speed) <= half:
             reservations.append(
-                f"no coupling of neighbouring nodes is seen, c^2 = "
+                "the coupling of neighbouring nodes is not significant, c^2 = "
                 f"{interval(field.speed, half)} m²/s²; check the order of the nodes "
                 "and their units"
             )
