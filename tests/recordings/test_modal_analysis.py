@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 import leastaction as la
 from leastaction import __main__ as program
+from leastaction.recordings.modal_analysis import modes_table
 
 DT = 0.02
 SENSORS = "addot + ground", "bddot + ground", "cddot + ground"
@@ -39,6 +40,15 @@ def test_the_command_writes_what_python_finds(tmp_path, monkeypatch, capsys):
     assert_allclose(shape, modes.shapes[:, 1])
     for name in modes.figures:
         assert (tmp_path / f"modes/{name}.png").stat().st_size > 1000
+
+
+def test_a_damping_ratio_of_zero_is_printed_as_its_bound():
+    data = la.modes(table(outputs(), "abc"), time="t").dataset.copy(deep=True)
+    data["damping_ratio"][0] = 1e-27
+    data["damping_ratio_low"][0], data["damping_ratio_high"][0] = 0.0, 0.0123
+    lines = modes_table(data)
+    assert "| below 1.2 |" in lines[2] and "e-" not in lines[2]
+    assert " … " in lines[3]
 
 
 def test_moved_sensors_are_joined_by_those_that_stay():

@@ -410,6 +410,8 @@ def modes_table(data: xr.Dataset) -> list[str]:
         low, high = (float(mode[f"damping_ratio_{end}"]) for end in ("low", "high"))
         ratio = f"{100 * float(mode['damping_ratio']):.3g}"
         ratio += f" ({100 * low:.2g} … {100 * high:.2g})"
+        if mode["damping_ratio"] < high / 200:  # half of its last digit
+            ratio = f"below {100 * high:.2g}"
         cells = [str(len(lines) - 1), frequency, ratio, _shape_text(mode)]
         cells.append(f"{float(mode['phase_collinearity']):.3f}")
         lines.append(f"| {' | '.join(cells)} |")
