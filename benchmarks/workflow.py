@@ -2,12 +2,12 @@
 
     python benchmarks/workflow.py
 
-Two examples of `config/quick.yaml` up to their scores, in a folder that is thrown away:
-job by job with an empty cache of kernels, then both ways in turn with a full one, the
-lowest of three. Seconds are user + system of a process and its children. A loop of
-plain Python stands beside them: on another machine, or beside other work, all grow.
-Of a finished `make reproduce` in this folder, CPU of the jobs and results are added up;
-the work of a stage is what its log says, with what it imports on its way.
+Two examples of `config/quick.yaml` from simulation to validation, in a folder that is
+thrown away: job by job with an empty cache of kernels, then both ways in turn with a
+full one, the lowest of three. Seconds are user + system of a process and its children.
+A loop of plain Python stands beside them: on another machine, or beside other work, all
+grow. Of a finished `make reproduce` in this folder, CPU of the jobs and results are
+added up; the work of a stage is what its log says, with what it imports on its way.
 """
 
 import os
@@ -31,7 +31,6 @@ from leastaction_papers.configuration.jobs import SETTINGS, rolled_out
 ROOT = Path(__file__).parents[1]
 QUICK = ROOT / "config" / "quick.yaml"
 SET = ("stochastic_lagrangian/harmonic", "fokker_planck/linear_additive_1e9")
-SCORES = [f"results/{name}/scores.csv" for name in SET]
 REPEATS = 3
 
 
@@ -53,6 +52,25 @@ def workflow(folder: Path, *more: str) -> float:
     return of_child(*command, *where, LEASTACTION_CACHE=cache)
 
 
+def examples() -> dict[str, dict]:
+    """The examples of the set, by paper and name."""
+    base = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
+    quick = yaml.safe_load(QUICK.read_text())
+    of_all = read_examples(ROOT / "config" / "examples", base | quick)
+    return {name: of_all[tuple(name.split("/"))] for name in SET}
+
+
+def last_files() -> list[str]:
+    """Models of the set, and rollouts of those that are validated."""
+    return [
+        f"results/{name}/{estimator}/{file}.nc"
+        for name, example in examples().items()
+        for estimator in example["estimators"]
+        for file in ("model", "rollout")
+        if file == "model" or estimator in rolled_out(example)
+    ]
+
+
 def script(stage: str):
     """`main` of a script of the workflow."""
     path = ROOT / "workflow" / "scripts" / f"{stage}.py"
@@ -64,12 +82,9 @@ def script(stage: str):
 
 def one_process(folder: Path) -> None:
     """The same stages here, on the same files."""
-    given = yaml.safe_load((ROOT / "config" / "config.yaml").read_text())
-    quick = yaml.safe_load(QUICK.read_text())
-    examples = read_examples(ROOT / "config" / "examples", given | quick)
     simulate, estimate, validate = map(script, ("simulate", "estimate", "validate"))
-    for name in SET:
-        example, base = examples[tuple(name.split("/"))], folder / name
+    for name, example in examples().items():
+        base = folder / name
         recipes, observations = example["estimators"], base / "observations.nc"
         simulate(SETTINGS["simulate"](example), observations)
         for estimator in recipes:
@@ -96,12 +111,13 @@ def measured(folder: Path) -> dict[str, float]:
         seconds_of(lambda: sum(i * i for i in range(3_000_000)))[0] for _ in "123"
     )
     found = {"calibration: 3·10⁶ squares added in Python": loop}
-    cold = workflow(folder, *SCORES)
+    targets = last_files()
+    cold = workflow(folder, *targets)
     jobs, alone, own = [], [], []
     for _ in range(REPEATS):
         shutil.rmtree(folder / "results")
         shutil.rmtree(folder / "logs")
-        jobs.append(workflow(folder, *SCORES))
+        jobs.append(workflow(folder, *targets))
         used = [job_usage(path) for path in (folder / "logs").rglob("*.tsv")]
         by_jobs = [one["user"] + one["system"] for one in used]
         own.append(jobs[-1] - sum(by_jobs))
@@ -115,7 +131,7 @@ def measured(folder: Path) -> dict[str, float]:
         "jobs of the small set": len(by_jobs),
         "the smallest job": min(by_jobs),
         "Snakemake itself, small set": min(own),
-        "the small set where nothing is to be done": workflow(folder, *SCORES),
+        "the small set where nothing is to be done": workflow(folder, *targets),
         "plan of the whole of quick.yaml": workflow(folder, "-n", "papers"),
         "import of `leastaction.learn`": of_child(
             sys.executable, "-c", "import leastaction; leastaction.learn"

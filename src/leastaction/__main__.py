@@ -28,7 +28,7 @@ READING = (
 CLOCK = (
     ("time", "NAME[:UNIT]", "column of the time, and its unit if not in its heading"),
     ("rate", "HZ", "samples per second, without --time", {"type": float}),
-    ("trajectory", "NAME", "column that tells trajectories apart"),
+    ("trajectory", "NAME", "column that separates trajectories"),
     ("gap", "STEPS", "of time, that begin a trajectory", {"type": float}),
 )
 FILES = "CSV, white space, NetCDF, .mat, .uff or .xlsx"
@@ -56,7 +56,7 @@ LEARN = (
     ("term", "FUNCTION:TERM...", "of L, D, S^2 or H, such as L:-x**2/2"),
     ("known", "FUNCTION:TERM...", "of L, D, S^2 or H, such as D:xdot**2/2=0.5"),
     (
-        *("excitation", None, "random: a force that nobody recorded"),
+        *("excitation", None, "random: an unrecorded random force"),
         {"choices": ("none", "random"), "default": "none"},
     ),
     ("reference", "TERMS", "known inertia, such as 1.2*xdot**2/2"),

@@ -110,7 +110,7 @@ def test_a_missing_term_is_on_the_first_line():
     law = learned(table(paths(3, RUNS, 4000)), library)
     first = str(law).splitlines()[0]
     assert first.startswith("**No law found: no law of these candidates agrees")
-    assert "most of all about q" in first and law.terms.value.iloc[0] == 1.0
+    assert "most of all about x" in first and law.terms.value.iloc[0] == 1.0
     assert "| `-x**2/2` |" not in str(law)
 
 

@@ -53,7 +53,7 @@ def test_a_density_that_no_law_has_is_said_on_the_first_line():
     )
     first = str(model).splitlines()[0]
     assert first.startswith("Reservation: no law of these candidates agrees with")
-    assert "most of all about q = " in first and "s.e.)" in first
+    assert "most of all about x = " in first and "s.e.)" in first
     assert "too narrow by a factor" in first
     right = IdentifiedModel(identified(data, "recommended"))
     assert not right.misfit and str(right).startswith("Terms of the Lagrangian")

@@ -90,6 +90,14 @@ def test_a_tone_is_no_mode(frequency):
     assert list(kinds.values()) == ["mode", "mode"]
 
 
+def test_a_fragment_of_a_record_hides_no_tone():
+    """It has less than a period, and in the band of the tone all that moves."""
+    y = outputs(3)
+    tone = np.sin(2 * np.pi * DT * np.arange(SAMPLES))[:, None]
+    data = found(y + 0.5 * y.std(axis=0) * tone, y[:9])
+    assert list(data["kind"].values) == [TONE, "mode", "mode"]
+
+
 def test_units_and_the_order_of_sensors_do_not_matter():
     y = outputs(4)
     one, other = found(y), found(y[:, ::-1] * [1e6, 1e3])

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 import leastaction as la
 from leastaction import __main__ as program
+from leastaction.recordings.modal_analysis import modes_table
 
 DT = 0.02
 SENSORS = "addot + ground", "bddot + ground", "cddot + ground"
@@ -39,6 +40,15 @@ def test_the_command_writes_what_python_finds(tmp_path, monkeypatch, capsys):
     assert_allclose(shape, modes.shapes[:, 1])
     for name in modes.figures:
         assert (tmp_path / f"modes/{name}.png").stat().st_size > 1000
+
+
+def test_a_damping_ratio_of_zero_is_printed_as_its_bound():
+    data = la.modes(table(outputs(), "abc"), time="t").dataset.copy(deep=True)
+    data["damping_ratio"][0] = 1e-27
+    data["damping_ratio_low"][0], data["damping_ratio_high"][0] = 0.0, 0.0123
+    lines = modes_table(data)
+    assert "| below 1.2 |" in lines[2] and "e-" not in lines[2]
+    assert " … " in lines[3]
 
 
 def test_moved_sensors_are_joined_by_those_that_stay():
@@ -154,6 +164,13 @@ def test_integers_of_a_matlab_file_are_columns(tmp_path):
     run = np.repeat(np.arange(2), 100)
     savemat(tmp_path / "a.mat", {"run": run, "x": np.sin(run + 1.0)})
     assert [c.name for c in la.describe(tmp_path / "a.mat").columns] == ["run", "x"]
+
+
+def test_a_column_that_is_there_twice_is_named():
+    y = outputs()[:3000]
+    twice = {**dict(zip("abc", y.T, strict=True)), "d": 2 * y[:, 0]}
+    with pytest.raises(la.RecordingError, match="columns a and d are linearly"):
+        la.modes(twice, time=0.02)
 
 
 def test_a_damaged_matlab_file_is_refused(tmp_path):

@@ -1,10 +1,14 @@
 """Parameters of machines in per cent: a slide, an arm, and what a motion groups."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import leastaction as la
+from leastaction.ensembles.modes import Linear
+from leastaction.recordings.physical_parameters import _Equilibrium, _Shown
 
 MASS, VISCOUS, DRY, OFFSET = 95.0, 205.0, 20.0, 3.0
 # Inertia, gravity and friction of two links, by absolute angles.
@@ -62,6 +66,32 @@ def test_a_slide_without_a_spring_has_its_parameters_in_per_cent():
     text = law.to_markdown()
     line = next(x for x in text.splitlines() if x.startswith("| mass |"))
     assert line.endswith(" % | kg |") and "| standard error |" in text
+
+
+def test_a_mass_without_a_damper_to_the_ground_has_no_damping_of_its_own():
+    """Of three masses in a row; 0.6 − 0.2 − 0.4 is 1e-16."""
+    C = np.array([[0.2, -0.2, 0.0], [-0.2, 0.2 + 0.4, -0.4], [0.0, -0.4, 0.4]])
+    assert C[1].sum() != 0
+    chain = SimpleNamespace(
+        system=la.System("(xdot**2 + ydot**2 + zdot**2)/2"),
+        has_scale=True,
+        names=(),
+        alone=[True] * 3,
+        turns=[False] * 3,
+        shown=[_Shown()] * 3,
+        unit_of=lambda *term: "kg/s",
+    )
+    linear = Linear(np.eye(3), C, np.eye(3), np.zeros(3))
+    rows = [
+        row
+        for i, name in enumerate("xyz")
+        for row in _Equilibrium._of_coordinate(chain, linear, True, i, name, None)
+        if "damping" in row.name
+    ]
+    between = [f"viscous damping between {pair}" for pair in ("x and y", "y and z")]
+    assert {row.name: row.value for row in rows} == dict(
+        zip(between, (0.2, 0.4), strict=True)
+    )
 
 
 def arm(seed, samples=400, dt=0.02, noise=1e-4):

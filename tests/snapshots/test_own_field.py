@@ -11,6 +11,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import leastaction as la
+from leastaction.core.own_data import predicted
 
 NODES, STEP = 24, 0.1
 RING = 2 * np.pi * np.arange(NODES) / NODES
@@ -67,6 +68,7 @@ def law_of(ends: str):
     return learned(table(field(21, ends=ends)), ends=ends, length=length)
 
 
+@pytest.mark.filterwarnings("error:invalid value")
 @pytest.mark.parametrize("ends", ["periodic", "fixed", "free"])
 def test_speed_and_damping_of_a_conservative_field(ends):
     law = law_of(ends)
@@ -95,6 +97,23 @@ def test_nodes_in_a_wrong_order_are_a_reservation():
     assert "no law" in first.lower() or "order of the nodes" in first, first
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_node_in_another_unit_has_no_law_and_no_other_warning():
+    u = field(23).copy()
+    u[..., 7] *= 1000
+    first, rest = str(learned(table(u))).split("\n", 1)
+    assert first.startswith("**No law found: free runs of held-out data miss u by 1")
+    assert "check the order of the nodes and their units" in rest
+
+
+@pytest.mark.parametrize("expected, explained", [(4.0, True), (1.0, False)])
+def test_errors_far_below_the_expected_ones_are_explained(expected, explained):
+    one = {"name": "u", "unit": "m", "error": 1.0, "size": 1.0, "noise": 0.5}
+    lines = predicted({"begin": 6, "channels": [one | {"expected": expected}]})
+    assert "| 1 m | 100 % | 2 |" in lines[3]
+    assert ("Below 0.5" in lines[-1]) == explained
+
+
 def test_a_long_table_gives_the_law_of_the_wide_one(tmp_path):
     wide = table(field(21))
     long = wide.melt(id_vars=["run", "t"], var_name="node", value_name="u")
@@ -116,6 +135,11 @@ def test_a_long_table_gives_the_law_of_the_wide_one(tmp_path):
         (lambda u: u, {"ends": "fixed"}, "the ends move by .* of the largest motion"),
         (lambda u: u, {"length": None}, "length: it is missing"),
         (lambda u: u, {"coordinates": {"u": "w_* [mm]"}}, "no column fits 'w_"),
+        (
+            lambda u: u,
+            {"coordinates": {"u": "u_* [mm/s]"}},
+            "u: the unit gives m/s, a velocity",
+        ),
         (lambda u: 0 * u, {}, "coordinates u_0 does not change"),
         (
             lambda u: np.random.default_rng(0).normal(size=u.shape),

@@ -32,7 +32,7 @@ def motions(seed: int, damping: float = 0.0, noise: float = 1e-3) -> np.ndarray:
     return q + noise * q.std() * rng.standard_normal(q.shape)
 
 
-def learned(q: np.ndarray, **more):
+def learned(q: np.ndarray, trajectory="run", **more):
     runs, times, _ = q.shape
     table = {
         "run": np.repeat(np.arange(runs), times),
@@ -41,7 +41,7 @@ def learned(q: np.ndarray, **more):
         "y": 1e3 * q[..., 1].ravel(),
     }
     given = {"coordinates": {"x": "mm", "y": "mm"}} | more
-    how = {"time": "t", "trajectory": "run", "progress": False}
+    how = {"time": "t", "trajectory": trajectory, "progress": False}
     return la.learn(table, kind="snapshots", **how, **given)
 
 
@@ -53,6 +53,39 @@ def test_frequencies_and_forecasts(tmp_path):
     law.save(tmp_path / "law.nc")
     assert str(la.load(tmp_path / "law.nc")) == str(law)
     assert law.learned.rollout([0.5, 0, 0, 0], 20).complete
+
+
+def test_columns_swapped_in_half_of_the_motions_are_a_reservation():
+    swapped = motions(31).copy()
+    swapped[1::2] = swapped[1::2, :, ::-1]
+    for q, differs in ((motions(31), False), (swapped, True)):
+        first = str(learned(q)).splitlines()[0]
+        assert ("one law does not follow all motions" in first) == differs, first
+
+
+def test_where_time_goes_back_another_motion_begins():
+    laws = [learned(motions(31), trajectory=name) for name in ("run", None)]
+    a, b = (str(law).partition("- computing time")[0] for law in laws)
+    assert a == b and "12 trajectories" in a
+
+
+def test_one_coordinate():
+    """A pendulum: its frequency of small motions."""
+    rng, time = np.random.default_rng(1), 0.6 * np.arange(60)
+    exact = {"t_eval": time, "rtol": 1e-10, "atol": 1e-12}
+    x = np.concatenate(
+        [
+            solve_ivp(lambda _, y: [y[1], -np.sin(y[0])], (0, time[-1]), y, **exact).y[
+                0
+            ]
+            for y in rng.uniform(-1, 1, (6, 2))
+        ]
+    )
+    table = {"t": np.tile(time, 6), "x": x + 1e-3 * rng.standard_normal(x.size)}
+    how = {"time": "t", "coordinates": {"x": "m"}, "progress": False}
+    law = la.learn(table, kind="snapshots", **how)
+    assert law.verdict != "no law found"
+    assert abs(law.terms.value[0] - 1 / (2 * np.pi)) < 1e-3
 
 
 DRIVEN = 0.3 * np.sin(2.7 * STEP * np.arange(25))[:, None]
@@ -83,6 +116,16 @@ def test_a_motion_that_is_not_conservative_has_no_law_of_this_kind(motion, more)
             lambda q: q,
             {"velocities": {"x": "y [mm/s]"}},
             "velocities: a recording of kind snapshots has none",
+        ),
+        (
+            lambda q: q,
+            {"coordinates": {"x": "mm", "y": "mm/s"}},
+            "y: the unit gives m/s, a velocity, no position",
+        ),
+        (
+            lambda q: q,
+            {"coordinates": {"x": "deg/s", "y": "mm"}},
+            "x: the unit gives rad/s, a rate, no angle",
         ),
     ],
 )

@@ -8,6 +8,8 @@ rule classes:
         expand("<results>/classes/{machine}.md", machine=CLASSES["machines"]),
     output:
         "<results>/classes.md",
+    log:
+        *log_of("classes"),
     localrule: True
     message:
         "Writing {output}"

@@ -27,6 +27,11 @@ STEPS, DIFFERENCE = 4, 1e-4
 HALF_OF_SQUARE = 2**0.5
 # Noise over the motion that is round-off; error of a run that does not stay finite.
 ROUND_OFF, LOST = 1e-9, 1e100
+BETTER = (
+    "χ²/dof is the square of the error over the expected one. Below 0.5 the latter is "
+    "mostly the interval of the law, as a share of the motion, and motions err less; "
+    "the noise is not in doubt."
+)
 
 
 @dataclass(frozen=True)
@@ -285,8 +290,8 @@ def judged(misses: Mapping, what: str = "free runs") -> tuple[list[str], list[st
         if one["error"] >= LOST:
             refusals.append(f"{what} of held-out data diverge")
         elif HALF_OF_SQUARE * rest > one["size"]:
-            share = 100 * _ratio(one["error"], one["size"])
-            refusals.append(f"{text} by {share:.2g} % of its rms")
+            share = percent(_ratio(one["error"], one["size"]))
+            refusals.append(f"{text} by {share} of its rms")
         elif one["error"] > HALF_OF_SQUARE * one["expected"]:
             ratio = _ratio(one["error"], one["expected"])
             reservations.append(
@@ -312,12 +317,25 @@ def predicted(misses: Mapping, what: str = "Free runs") -> list[str]:
         if error < LOST:
             cells = [
                 f"{error:.3g}{unit}",
-                f"{100 * _ratio(error, one['size']):.2g} %",
+                percent(_ratio(error, one["size"])),
                 f"{error / one['noise']:.3g}" if one["noise"] else "",
                 f"{_ratio(error, one['expected']) ** 2:.3g}",
             ]
         lines.append(f"| {one['name']} | {' | '.join(cells)} |")
+    if any(
+        HALF_OF_SQUARE * one["error"] < one["expected"] for one in misses["channels"]
+    ):
+        lines += ["", BETTER]
     return lines
+
+
+def percent(share: float) -> str:
+    """A share with two digits, without a power of ten.
+
+    >>> percent(1.0), percent(0.00484)
+    ('100 %', '0.48 %')
+    """
+    return f"{float(f'{100 * share:.2g}'):g} %"
 
 
 def _ratio(error: float, size: float) -> float:

@@ -116,17 +116,20 @@ def weak_fokker_planck(
     values = {"moment": moments, "noise_gram": noise, "duration": duration}
     kinetic = velocity.ravel() ** 2 @ total / total.sum()
     values["velocity_square"] = [[kinetic]]
-    values["test_name"] = _places(derivatives, position[0], rate[0])
+    values["test_name"] = _places(observations, derivatives, position[0], rate[0])
     return equation.dataset("generator_moments", observations, mean_square, values)
 
 
-def _places(derivatives: xr.Dataset, *bumps: np.ndarray) -> np.ndarray:
+def _places(observations, derivatives: xr.Dataset, *bumps: np.ndarray) -> np.ndarray:
     """Where each product of bumps is, in the order of the moments."""
     q, qdot = (
         derivatives[cells].values[bump.argmax(axis=1)]
         for cells, bump in zip(CELLS, bumps, strict=True)
     )
-    return np.array([f"about q = {a:.2g}, qdot = {b:.2g}" for a in q for b in qdot])
+    (name,) = observations["dof"].values
+    return np.array(
+        [f"about {name} = {a:.2g}, {name}dot = {b:.2g}" for a in q for b in qdot]
+    )
 
 
 def monomial_functions(

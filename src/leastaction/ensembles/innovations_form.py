@@ -9,8 +9,7 @@ with a diagonal Λ: each of its poles λ has a shape, its column of C, and a gai
 of K; complex ones come in conjugate pairs. Fourier coefficients of a finite record have
 the term in t, which is all that leaks into them (Pintelon, Schoukens, Vandersteen, IEEE
 Trans. Autom. Control 42 (1997) 1717); with steps times p it has (Λ/z)^p. So e(z) are
-independent at all frequencies, with one covariance Ω, and the
-likelihood
+independent at all frequencies, with one covariance Ω, and the likelihood
 
 .. math::  -2 \\log L = N \\log |Ω| + \\mathrm{const} , \\qquad
            Ω = \\mathrm{mean}\\; \\mathrm{Re}\\, e(z) e(z)^*

@@ -247,7 +247,8 @@ def kurtosis(mode: Mode, series: Series, tones: Sequence[float] = ()) -> float:
 
     Zero of a random vibration, −3/2 of a tone (Brincker, Andersen, Møller, Proc. IMAC
     18 (2000): an indicator for separation of structural and harmonic modes). Lines of
-    known `tones` are left out.
+    known `tones` are left out, and stretches of which the band is down to zero: these
+    have two periods or fewer.
     """
     channel = int(np.argmax(np.abs(mode.shape) / series.scale))
     second, fourth, count = 0.0, 0.0, 0
@@ -255,6 +256,8 @@ def kurtosis(mode: Mode, series: Series, tones: Sequence[float] = ()) -> float:
         f, line = np.fft.rfftfreq(len(y), series.dt), 1 / (len(y) * series.dt)
         width = 2 * abs(mode.damping_ratio) * mode.frequency
         width = max(BAND * width, NARROWEST * line)
+        if width > mode.frequency:
+            continue
         inside = np.abs(f - mode.frequency) < width
         for tone in tones:
             inside &= np.abs(f - tone) > LEAKS * line

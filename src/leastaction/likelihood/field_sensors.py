@@ -59,7 +59,7 @@ MODES_OF_START, LAGS_PER_PERIOD, ROUNDS = (1, 2, 3, 4), (6, 12, 24, 48), 6
 # Modes of the line that are kept, within limits: of the variance of a sensor's noise
 # those left out have this part. What is beyond is in the error of the truncation.
 PART_OF_NOISE, FEWEST, MOST, MOST_OF_START = 0.1, 6, 24, 10
-# Modes over those that are kept, of the model that tells the error of the truncation.
+# Modes over those that are kept, of the model for the error of the truncation.
 FINER = 1.5
 # Damping of a mode, of the main frequency, at least, in a guess of its variance.
 LEAST_RATE = 0.02

@@ -42,7 +42,9 @@ NO_COORDINATES = {
     "`sensors`",
     "N": "a force; write it under `inputs`",
     "N*m": "a torque; write it under `inputs`",
-    "m/s": "a velocity, no position; write it under `velocities`",
+    "m/s": "a velocity, no position; name another column, or write it under "
+    "`velocities`",
+    "rad/s": "a rate, no angle; name another column, or write it under `velocities`",
     ACCELERATION: "an acceleration; write it under `accelerations` or `sensors`",
 }
 # Headings that are nothing but a unit of time.
@@ -238,10 +240,13 @@ def _plain_columns(section: str, entries: Mapping) -> dict[str, Column]:
     for name, entry in entries.items():
         if "expression" in entry:
             reject("expression of a kind", f"import.{section}.{name}")
-    return {
+    columns = {
         n: column(n, e, f"import.{section}.{n}", "_tt(" in n)
         for n, e in entries.items()
     }
+    if section == "coordinates":
+        _reject_no_coordinates(columns)
+    return columns
 
 
 def as_measured(channels: Mapping) -> Mapping[str, Mapping[str, Column]]:

@@ -2,7 +2,7 @@
 
 The kinetic energy of a free motion only falls (or, of a self-excited one, only grows),
 over many periods; that of a driven one goes up and down. That is seen through coarse
-sampling, noise and tones. Of a motion under a stated random force nothing is asked
+sampling, noise and tones. A motion under a stated random force is not checked
 here: its likelihood gives the force, or a bound of it.
 """
 

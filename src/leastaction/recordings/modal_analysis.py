@@ -30,6 +30,7 @@ from leastaction.ensembles.output_modes import (
     output_modes,
 )
 from leastaction.ensembles.sensor_records import records_of
+from leastaction.figures.readable import listed
 from leastaction.recordings.columns import column, unit_of_heading
 from leastaction.recordings.configuration import Import
 from leastaction.recordings.interfaces import speaks_python
@@ -273,7 +274,9 @@ def modes(
     try:
         dataset = output_modes(values, dt, list(columns), band)
     except ValueError as error:
-        raise RecordingError(str(error)) from None
+        singular = isinstance(error, np.linalg.LinAlgError)
+        text = _dependent(values, list(columns)) if singular else ""
+        raise RecordingError(text or str(error)) from None
     return Modes(dataset, title, geometry, shapes)
 
 
@@ -325,6 +328,25 @@ def _uncut(parts: Sequence[Trajectory]) -> list[Trajectory]:
                 continue
         joined.append(part)
     return joined
+
+
+def _dependent(series: Sequence[np.ndarray], names: Sequence[str]) -> str:
+    """That outputs are linearly dependent, to round-off; empty if they are not.
+
+    >>> y = np.array([[1.0, 0, 2], [0, 1, 0], [0, 0, 0], [3, 0, 6]])
+    >>> _dependent([y], "abc").partition(";")[0], _dependent([y[:, :2]], "ab")
+    ('the columns a and c are linearly dependent', '')
+    """
+    correlations = np.atleast_2d(np.corrcoef(np.concatenate(series), rowvar=False))
+    (least, *_), vectors = np.linalg.eigh(correlations)
+    round_off = np.finfo(float).eps
+    if not least < len(names) * round_off:
+        return ""
+    among = [n for n, w in zip(names, vectors[:, 0], strict=True) if w**2 > round_off]
+    return (
+        f"the columns {listed(among)} are linearly dependent; expected outputs of "
+        "different sensors. Leave one of them out"
+    )
 
 
 def modes_of_observations(observations: xr.Dataset) -> xr.Dataset | None:
@@ -388,6 +410,8 @@ def modes_table(data: xr.Dataset) -> list[str]:
         low, high = (float(mode[f"damping_ratio_{end}"]) for end in ("low", "high"))
         ratio = f"{100 * float(mode['damping_ratio']):.3g}"
         ratio += f" ({100 * low:.2g} … {100 * high:.2g})"
+        if mode["damping_ratio"] < high / 200:  # half of its last digit
+            ratio = f"below {100 * high:.2g}"
         cells = [str(len(lines) - 1), frequency, ratio, _shape_text(mode)]
         cells.append(f"{float(mode['phase_collinearity']):.3f}")
         lines.append(f"| {' | '.join(cells)} |")

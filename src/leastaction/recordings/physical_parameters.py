@@ -30,7 +30,7 @@ USUAL = {"kg/s": "N·s/m"}
 MOST_STEPS, SETTLED = 50, 1e-9
 # Part of a standard error over which a quantity is differentiated.
 DIFFERENCE = 1e-2
-# Coupling, over the geometric mean of both, that counts as none.
+# Coupling over the geometric mean of both, and a sum over its parts, that are none.
 UNCOUPLED = 1e-9
 
 
@@ -234,7 +234,10 @@ class _Equilibrium:
         of_kind = [j for j in range(len(C)) if self.turns[j] == self.turns[i]]
         unit = self.unit_of("D", f"{name}dot**2")
         unit = shown.damping or USUAL.get(unit, unit)
-        found.append((f"viscous damping{of}{over}", C[i, of_kind].sum(), unit))
+        parts = C[i, of_kind]
+        # Without a damper to the ground the sum is round-off.
+        if abs(parts.sum()) > UNCOUPLED * np.abs(parts).sum():
+            found.append((f"viscous damping{of}{over}", parts.sum(), unit))
         found += [
             (f"viscous damping between {name} and {names[j]}{over}", -C[i, j], unit)
             for j in of_kind

@@ -360,11 +360,14 @@ class DiscreteDensity:
         leading = 2 * _uniform_step(conservative, points) / h**2
         fit = np.polynomial.Chebyshev.fit
         acceleration = fit(points, leading, DEGREE_OF_FORCE)
-        for _ in range(ITERATIONS):
-            a, d, dd = (acceleration.deriv(k)(points) for k in (0, 1, 2))
-            more = h**2 / 12 * d * a + h**4 / 360 * (d**2 + 3 * dd * a) * a
-            acceleration = fit(points, leading - more, DEGREE_OF_FORCE)
-        return -acceleration(u)
+        with np.errstate(over="ignore", invalid="ignore"):  # it need not converge
+            for _ in range(ITERATIONS):
+                a, d, dd = (acceleration.deriv(k)(points) for k in (0, 1, 2))
+                more = h**2 / 12 * d * a + h**4 / 360 * (d**2 + 3 * dd * a) * a
+                if not np.isfinite(more).all():
+                    return np.full_like(u, np.nan)
+                acceleration = fit(points, leading - more, DEGREE_OF_FORCE)
+            return -acceleration(u)
 
 
 def _uniform_step(density: DiscreteDensity, u: np.ndarray) -> np.ndarray:
