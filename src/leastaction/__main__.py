@@ -292,6 +292,7 @@ def _modes(options) -> None:
     logging.getLogger("matplotlib").setLevel(logging.WARNING)
     tables = options.table
     setups = [[table] for table in tables] if options.setups else [tables]
+    title = ", ".join(Path(setup[0]).stem for setup in setups)
     first, *others = (
         modes(
             setup,
@@ -301,7 +302,7 @@ def _modes(options) -> None:
             band=options.band,
             geometry=places_of_options(options.place),
             shapes=shapes_of_options(options.shape),
-            title=options.title or Path(tables[0]).stem.replace("$", ""),
+            title=options.title or title.replace("$", ""),
             **_reading(options),
             **({} if options.gap is None else {"gap": options.gap}),
         )

@@ -90,6 +90,17 @@ def test_wrong_shapes_end_the_command_in_one_sentence(words, message, tmp_path, 
     assert message in capsys.readouterr().err
 
 
+def test_joined_setups_have_the_names_of_all(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    y = outputs(1, 2000)
+    table(y[:, :2], "ab").to_csv("low.csv", index=False)
+    table(y[:, 1:], "bc").to_csv("high.csv", index=False)
+    assert (
+        program.main(["modes", "low.csv", "high.csv", "--setups", "--time", "t"]) == 0
+    )
+    assert capsys.readouterr().out.startswith("# low, high\n")
+
+
 def test_setups_without_a_common_sensor_are_refused():
     y = outputs(1)
     one, two = (

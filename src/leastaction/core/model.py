@@ -647,8 +647,8 @@ def rounded(value: float, width: float) -> tuple[str, str]:
     ('9.8100', '0.0010')
     >>> rounded(2.6867e-6, 4.6e-9)
     ('2.6867·10⁻⁶', '0.0046·10⁻⁶')
-    >>> rounded(0.5, 0.0), rounded(-7.88e10, np.inf)
-    (('0.5', ''), ('-7.88·10¹⁰', '∞'))
+    >>> rounded(0.5, 0.0), rounded(-7.88e10, np.inf), rounded(-2e-3, 0.97)
+    (('0.5', ''), ('-7.88·10¹⁰', '∞'), ('0.00', '0.97'))
     """
     size = max(abs(value), width if width < np.inf else 0.0)
     exponent = int(np.floor(np.log10(size))) if size > 0 else 0
@@ -658,7 +658,7 @@ def rounded(value: float, width: float) -> tuple[str, str]:
     if not 0 < width < np.inf:
         return f"{value:.6g}{mark}", "∞" if width > 0 else ""
     digits = max(0, 1 - int(np.floor(np.log10(width))))
-    return f"{value:.{digits}f}{mark}", f"{width:.{digits}f}{mark}"
+    return f"{value:z.{digits}f}{mark}", f"{width:.{digits}f}{mark}"
 
 
 def interval(value: float, width: float) -> str:
