@@ -158,15 +158,18 @@ class LawPage:
         """Model for the figures."""
         return self.model
 
+    @property
+    def headline(self) -> str:
+        """The verdict, and the first reservation, as the first line of a page."""
+        law = "" if self.verdict == NONE else "law "
+        text = ": ".join([f"{law}{self.verdict}", *self.reservations[:1]])
+        return f"{text[0].upper()}{text[1:]}"
+
     def to_markdown(self) -> str:
         """The law with intervals, what it predicts, equivalents and warnings."""
         parts = [f"# {self.title}"] if self.title else []
-        first, *others = self.reservations or [""]
-        about = f": {first}" if first else ""
-        law = "" if self.verdict == NONE else "law "
-        headline = f"{law}{self.verdict}{about}"
-        parts.append(f"**{headline[0].upper()}{headline[1:]}.**")
-        parts += [f"- {text}" for text in others]
+        parts.append(f"**{self.headline}.**")
+        parts += [f"- {text}" for text in self.reservations[1:]]
         parts += self._without_law() if self.verdict == NONE else self._described()
         predicted = self._predicted()
         if predicted:

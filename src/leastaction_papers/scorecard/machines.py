@@ -151,8 +151,8 @@ def _section(one: Mapping) -> list[str]:
     law = one["law"]
     if law is None:
         return [*parts, "The data were not there when this page was written."]
-    remarks = "".join(f"\n- {text}" for text in law.reservations)
-    parts.append(f"**{law.verdict[0].upper()}{law.verdict[1:]}.**\n{remarks}".strip())
+    remarks = "".join(f"\n- {text}" for text in law.reservations[1:])
+    parts.append(f"**{law.headline}.**\n{remarks}".strip())
     if one["terms"]:
         parts.append(_table(one["terms"]))
     if one["numbers"]:
