@@ -11,6 +11,7 @@ import pytest
 
 import leastaction as la
 from leastaction.ensembles.kalman_filter import discretised
+from leastaction.likelihood.field_model import SensedField
 from leastaction.likelihood.field_state_space import FieldCandidates, Line, Modal
 
 STEP, LENGTH, MODES = 0.05, 2.0, 40
@@ -91,6 +92,26 @@ def test_terms_are_in_their_intervals():
         wanted = np.array([root / 2 / np.pi, loss / 2 / root])
         assert (np.abs([frequency, ratio] - wanted) < 3.5 * np.array(errors)).all()
     assert "| u(0.3) |" in str(law) and "m^2/s^2" in str(law)
+
+
+def test_errors_of_modes_are_those_of_the_coefficients():
+    """Standard errors of f and ζ are √(J C Jᵀ), with J by central differences."""
+    field = law_of(1).learned
+    columns, step = len(field.columns), 1e-5
+    covariance = field.dataset["covariance"].values[0][:columns, :columns]
+
+    def modes(k: int, change: float) -> np.ndarray:
+        moved = field.dataset.copy(deep=True)
+        moved["theta"][0, k] *= 1 + change
+        return SensedField(moved).modes[:2]
+
+    theta = field.dataset["theta"].values[0][:columns]
+    slopes = [
+        (modes(k, step) - modes(k, -step)) / (2 * step * theta[k])
+        for k in range(columns)
+    ]
+    variance = np.einsum("kpr,kl,lpr->pr", slopes, covariance, slopes)
+    np.testing.assert_allclose(field.modes[2:], np.sqrt(variance), rtol=1e-3)
 
 
 def test_a_law_is_saved(tmp_path):
