@@ -285,20 +285,21 @@ def _separated(series: Series, rate: float):
     )
     price = (2 * width * count + 1) * np.log(samples)
     lines: list[float] = []
-    best = _identified(series, rate)
+    rest, best = series, _identified(series, rate)
     while True:
-        rest = _without(series, lines)[0]
         more = _tones(best[0].modes, rest)
         if more:
             lines = lines + [_line(rest, frequency) for frequency in more]
-            best = _identified(_without(series, lines)[0], rate)
+            rest = _without(series, lines)[0]
+            best = _identified(rest, rate)
             continue
         for mode in best[0].modes:
             if abs(mode.damping_ratio) * mode.frequency * longest < 1:
                 tried = [*lines, _line(rest, mode.frequency)]
-                other = _identified(_without(series, tried)[0], rate)
+                less = _without(series, tried)[0]
+                other = _identified(less, rate)
                 if other[0].criterion + price < best[0].criterion:
-                    best, lines = other, tried
+                    rest, best, lines = less, other, tried
                     break
         else:
             return *best, _as_modes(series, lines)

@@ -131,11 +131,8 @@ class Modes:
         if isinstance(shapes, Modes):
             theirs = [str(name) for name in shapes.dataset["channel"].values]
             same = sorted(theirs) == sorted(names)
-            other = (
-                shapes.shapes[:, [theirs.index(n) for n in names]]
-                if same
-                else (shapes.shapes)
-            )
+            order = [theirs.index(n) for n in names] if same else slice(None)
+            other = shapes.shapes[:, order]
         else:
             rows = [shapes] if isinstance(shapes, Mapping) else shapes
             other = np.atleast_2d([_in_order(row, names) for row in rows])
