@@ -171,17 +171,18 @@ def growing(rng):
     return Machine(table(["x"], motions, {"x": pushes}), how)
 
 
+def planar(rng, stiffness, loss, across):
+    """Two oscillators of unit mass, the first of stiffness 40, and a force on both."""
+    L = f"xdot**2/2 + ydot**2/2 - 40*x**2/2 - {stiffness}*y**2/2"
+    D = f"{loss}*xdot**2/2 + {loss}*ydot**2/2"
+    starts = rng.uniform(-1, 1, (4, 4)) * [1, 1, 3, 3]
+    return free(rng, ["x", "y"], L, D, starts, {"x": "m", "y": "m"}, extra=across)
+
+
 def magnetic(rng):
     """Two coordinates and a force across the velocity: x ẏ in L is no candidate."""
     s = rng.uniform(1, 2)
-    L = "xdot**2/2 + ydot**2/2 - 40*x**2/2 - 52*y**2/2"
-    D = "0.2*xdot**2/2 + 0.2*ydot**2/2"
-    starts = rng.uniform(-1, 1, (4, 4)) * [1, 1, 3, 3]
-
-    def across(t, z):
-        return s * z[3], -s * z[2]
-
-    return free(rng, ["x", "y"], L, D, starts, {"x": "m", "y": "m"}, extra=across)
+    return planar(rng, 52, 0.2, lambda t, z: (s * z[3], -s * z[2]))
 
 
 def flexible_joint(rng):
@@ -331,14 +332,7 @@ def metronomes(rng):
 def whirling_rotor(rng):
     """Internal damping of a turning shaft: a force across the displacement."""
     s = rng.uniform(1, 3)
-    L = "xdot**2/2 + ydot**2/2 - 40*x**2/2 - 43*y**2/2"
-    D = "0.6*xdot**2/2 + 0.6*ydot**2/2"
-    starts = rng.uniform(-1, 1, (4, 4)) * [1, 1, 3, 3]
-
-    def across(t, z):
-        return -s * z[1], s * z[0]
-
-    return free(rng, ["x", "y"], L, D, starts, {"x": "m", "y": "m"}, extra=across)
+    return planar(rng, 43, 0.6, lambda t, z: (-s * z[1], s * z[0]))
 
 
 def electrostatic(rng):
