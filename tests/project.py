@@ -170,11 +170,11 @@ class Project:
         arguments = *arguments, "--configfile", "overrides.yaml"
         return snakemake(arguments, self.folder, self.folder / "src")
 
-    def start(self, told: Path, *arguments: str) -> Running:
-        """Start Snakemake, which writes to `told`, and do not wait for it."""
+    def start(self, output: Path, *arguments: str) -> Running:
+        """Start Snakemake, which writes to `output`, and do not wait for it."""
         arguments = *arguments, "--configfile", "overrides.yaml"
-        told.write_text("")
-        return Running(arguments, self.folder, [told, told], self.folder / "src")
+        output.write_text("")
+        return Running(arguments, self.folder, [output, output], self.folder / "src")
 
     def digests(self) -> dict[str, str]:
         """SHA-256 of every NetCDF file of the results."""

@@ -606,15 +606,15 @@ def row(make: Callable, seed: int) -> tuple[str, str]:
 
 def main(makers) -> None:
     """Print one row a machine, and how often each outcome came."""
-    asked = argparse.ArgumentParser()
-    asked.add_argument("--seed", type=int, default=1)
-    asked.add_argument("names", nargs="*")
-    asked = asked.parse_args()
+    options = argparse.ArgumentParser()
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("names", nargs="*")
+    options = options.parse_args()
     counts: dict[str, int] = {}
     for make in makers:
-        if asked.names and make.__name__ not in asked.names:
+        if options.names and make.__name__ not in options.names:
             continue
-        kind, text = row(make, asked.seed)
+        kind, text = row(make, options.seed)
         counts[kind] = counts.get(kind, 0) + 1
         print(text, flush=True)
     print(counts)
