@@ -34,6 +34,8 @@ class MeasuredMotion:
     steps: int = 2  # of the integrator between rows
     # Input at the begin and the middle of every step, by the number of steps.
     force: Callable[[int], np.ndarray] | None = None
+    # Variance of the noise of the sensors over their common one, (row, dof).
+    relative_R: np.ndarray | float = 1.0
 
     @property
     def dof(self) -> int:
@@ -88,7 +90,7 @@ class MeasuredMotion:
             d,
             Q,
             START_VARIANCE * np.maximum(motion**2, 1e-300),
-            np.ones_like(self.y),
+            np.broadcast_to(self.relative_R, self.y.shape).copy(),
         )
         return model, self._indefinite(mobility)
 
