@@ -112,6 +112,25 @@ def test_intervals_hold_with_and_without_a_missed_force(duffing, missed):
     assert found.levels.is_free.any() == (missed > 0)
 
 
+def test_rows_in_which_dry_friction_turns_have_steps_of_their_own(duffing):
+    sharp, c = replace(duffing, width=1e-3), TRUTH + np.array([0, 0, 0, 0, 0, 0.3])
+    one = replace(motion(duffing, 3), equations=sharp)
+    states, _ = smooth_motion(one, np.array([1e-6]))
+    path = np.hstack([states[:, 0], states[:, 1]])
+
+    def end(steps, dry):
+        model, _ = replace(one, steps=steps, dry=dry).linearised(path, c, FREE)
+        return model.d
+
+    turning = path[:-1, 1] * path[1:, 1] < 0
+    turning[ROWS - 1] = False
+    fine, coarse, mixed = end(64, ()), end(2, ()), end(2, (5,))
+    assert turning.sum() > 20
+    off = np.abs(coarse - fine)[:-1][turning].max()
+    assert off > 3e-5 > 1e-6 > np.abs(mixed - fine)[:-1][turning].max()
+    np.testing.assert_array_equal(end(2, (4,))[0], mixed[0])
+
+
 @pytest.mark.parametrize("times", [1.0, 4.0])
 def test_trajectories_have_noises_of_their_own_where_these_differ(duffing, times):
     one, active = motion(duffing, 2), np.array([0, 1, 2, 4])

@@ -1,5 +1,6 @@
-"""Rule `judge_class`: what is learned of a simulated machine, a row of a table."""
+"""Rule `judge_class`: what is learned of one draw of a simulated machine."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -10,19 +11,18 @@ from leastaction.core.files import save_text
 def main(folder: str, machine: str, seed: int, target: str) -> None:
     """Draw parameters by a seed, simulate, learn, and compare with the truth."""
     sys.path.insert(0, folder)
-    import blind_machines
-    import mechanical_classes
+    from blind_machines import outcome
+    from mechanical_classes import generators
 
-    make = getattr(mechanical_classes, machine, None)
-    _, text = blind_machines.row(make or getattr(blind_machines, machine), seed)
-    save_text(text + "\n", target)
+    drawn = outcome(generators()[machine], seed)
+    save_text(json.dumps(drawn._asdict(), indent=1) + "\n", target)
 
 
 if __name__ == "__main__":
     with process.job(snakemake.log[0]):
         main(
-            str(Path(snakemake.input.machines[0]).parent),
+            str(Path(snakemake.input.generators[0]).parent),
             snakemake.wildcards.machine,
-            snakemake.params.seed,
-            snakemake.output.row,
+            int(snakemake.wildcards.seed),
+            snakemake.output.draw,
         )
