@@ -630,7 +630,7 @@ def _judged(machine: Machine):
 def is_covered(errors: np.ndarray) -> bool:
     """Whether as many intervals of 95 % miss as chance allows, and none by its width.
 
-    One in a hundred draws has more: two of three, three of seven.
+    One in a hundred draws of independent errors has more: two of three, three of seven.
     """
     missed = int(np.sum(np.abs(errors) > 1))
     chance = binom.sf(missed - 1, len(errors), 0.05)
@@ -712,8 +712,10 @@ of every run. *Covered*: coefficients inside their 95 % intervals. *Width*: half
 these, in % of the coefficient. Outcomes of a draw:
 
 - right: the terms of the truth, plainly found; viscous damping whose interval holds
-  zero stays in every law. No more intervals miss than in one of a hundred draws, and
-  none by its width; else: right terms, intervals miss
+  zero stays in every law
+- right terms, intervals miss: two of three coefficients or more outside, which of
+  independent ones one draw in a hundred has (of inertia and stiffness, which share the
+  scale of the force, more), or one by more than its width
 - reserved: a reservation on the first line, of another law, or of the right terms
 - honest: the library does not have the law, and the first line says that it is not all
 - refused: no law, though the library has it
