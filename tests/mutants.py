@@ -15,8 +15,9 @@ Killed is a mutant that fails a test, or takes more processor time than twice th
 the traced tests and `SPARE` s.
 
 Not mutated, as no result depends on it: text (raised, warned, printed, formatted,
-`repr`), annotations, what only makes faster or refuses (`SPEED`), figures, reports,
-bars of progress. All else counts, whether a test could see it or not.
+`repr`), annotations, what only makes faster or refuses (`SPEED`, and how much is done
+at once: constants `..._PER_BATCH`), figures, reports, bars of progress. All else
+counts, whether a test could see it or not.
 """
 
 import argparse
@@ -193,6 +194,8 @@ def without_result(node: ast.AST) -> bool:
             return name in SPEED
         case ast.FunctionDef(name="__repr__"):
             return True
+        case ast.Assign(targets=[ast.Name(name)]):
+            return name.endswith("_PER_BATCH")
         case ast.If(test=ast.Name("TYPE_CHECKING") | ast.Compare(ast.Name("__name__"))):
             return True
         case ast.Call(func=ast.Name(name) | ast.Attribute(attr=name)):
