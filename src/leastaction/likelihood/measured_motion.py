@@ -23,8 +23,9 @@ START_VARIANCE = 10.0
 LARGEST_INDEFINITE_SHARE = 0.01
 # Steps of a row in which dry friction turns: two in its width w, while the velocity
 # moves by w, and no more than memory has nodes for. Two cars and a buffer, rows of 10
-# ms, w of 1 mm/s: ℓ at the truth is 600 too small with 16 steps, and 0 with 64.
-STEPS_OF_WIDTH, MOST_STEPS_OF_REVERSAL = 2, 256
+# ms, w of 1 mm/s: ℓ at the truth is 600 too small with 16 steps; with up to 256 the law
+# is that with up to 64.
+STEPS_OF_WIDTH, MOST_STEPS_OF_REVERSAL = 2, 64
 
 
 @dataclass(frozen=True)
