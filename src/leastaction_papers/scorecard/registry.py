@@ -9,7 +9,7 @@ from leastaction_papers import PAPERS
 
 def paper_of(example: Mapping) -> str:
     """Package of the paper that `measures` an example; ValueError if there is none."""
-    for package in PAPERS.values():
+    for package in dict.fromkeys(PAPERS.values()):
         if import_module(package).measures(example):
             return package
     raise ValueError("no paper measures what this example simulates")

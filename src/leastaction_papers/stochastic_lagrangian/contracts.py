@@ -34,4 +34,40 @@ CONTRACTS = {
             optional=("used", "equivalent"),
         ),
     ),
+    "field_rollout": comparison_contract(
+        "node", "unit of the field", "unit of L times m"
+    ),
+    "nodal_derivatives": Contract(
+        "differentiate with method nodal_central_difference",
+        variables(
+            """
+            replicate time node:
+                acceleration [m/s^2] d/dt of the ensemble mean of u_t
+            replicate time slope:
+                mean_slope [mixed] ensemble mean of dD/du, /du_x, /du_xx
+            slope:
+                slope_term [1] position of the candidate
+                slope_order [1] order of the derivative
+                slope_point [1] number of the quadrature point
+            """,
+            finite=("acceleration", "mean_slope"),
+        ),
+    ),
+    "nodal_regression": Contract(
+        "assemble with method nodal_ensemble_mean",
+        variables(
+            """
+            replicate node row slot:
+                triangle [mixed] triangular factor of the library
+            replicate node row:
+                target [mixed] minus the reference column, rotated
+            node slot:
+                slot_term [1] position of the candidate, -1 for none
+            term:
+                status [1] what algebra says about the term
+                equivalent [1] equivalent of a removed candidate
+            """,
+            finite=("triangle", "target"),
+        ),
+    ),
 }
