@@ -56,7 +56,6 @@ from leastaction_papers.scorecard.recovery import HONEST_MODE, MAIN
 # Names that mean something; a name that is nearly one of them is a misspelling.
 MEANINGFUL = ("published", "recommended")
 
-
 NoiseMode = Literal["independent", "shared"]
 
 
