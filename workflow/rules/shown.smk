@@ -14,7 +14,7 @@ from leastaction_papers.configuration.jobs import (
 )
 
 
-from leastaction_papers.scorecard.registry import paper_of, tables
+from leastaction_papers.scorecard import paper_of, tables
 
 
 def studies_of(folder):

@@ -19,11 +19,7 @@ from leastaction.core.euler_lagrange import (
     velocity_names,
 )
 from leastaction.core.expressions import parse, parsed, to_text
-from leastaction.core.gauge import (
-    Freedom,
-    gauge_freedom,
-    representation,
-)
+from leastaction.core.gauge import Freedom, gauge_freedom, representation
 from leastaction.core.multi_index import factors
 
 MOST_CANDIDATES = 2000

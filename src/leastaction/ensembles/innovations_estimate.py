@@ -35,12 +35,7 @@ from leastaction.ensembles.innovation_tests import (
 from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
 from leastaction.ensembles.sensor_records import records_of, stated, thinned
 from leastaction.ensembles.state_space import FORCES, StateSpace, Structure
-from leastaction.ensembles.term_search import (
-    Search,
-    SearchResult,
-    independent,
-    widened,
-)
+from leastaction.ensembles.term_search import Search, SearchResult, independent, widened
 from leastaction.ensembles.whittle import BandedStateSpace
 
 # Innovations that a model keeps, for figures.

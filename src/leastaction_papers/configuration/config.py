@@ -32,7 +32,7 @@ from leastaction.recordings.configuration import Workflow
 from leastaction_papers.configuration.checks import accepted
 from leastaction_papers.configuration.jobs import is_random
 from leastaction_papers.configuration.sweep import swept_variants, without_sweeps
-from leastaction_papers.scorecard.registry import tables
+from leastaction_papers.scorecard import tables
 
 
 def _known(kind: str, names: Callable[[], Iterable[str]]):

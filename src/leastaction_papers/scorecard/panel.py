@@ -13,12 +13,7 @@ from leastaction.core.families import is_field, system_from_config
 from leastaction.core.library import Library
 from leastaction.core.settings import CHANNELS
 from leastaction.core.system import System, latex_names
-from leastaction.core.units import (
-    DimensionError,
-    dimension_of,
-    unit,
-    units_with_rates,
-)
+from leastaction.core.units import DimensionError, dimension_of, unit, units_with_rates
 from leastaction.figures import panel as figures
 from leastaction_papers.scorecard.readable import leading_minus, unit_label
 from leastaction_papers.scorecard.recovery import BASELINE as BASELINE

@@ -17,18 +17,12 @@ import numpy as np
 import pandas as pd
 
 from leastaction.core.families import implementation
-from leastaction_papers.scorecard import verdict
+from leastaction_papers.scorecard import paper_of, verdict
 from leastaction_papers.scorecard.case import ADDED, COVERAGE, Case, make_row
 from leastaction_papers.scorecard.panel import Panel
 from leastaction_papers.scorecard.readable import number_text
 from leastaction_papers.scorecard.recovery import BASELINE, MAIN, is_replica
-from leastaction_papers.scorecard.registry import paper_of
-from leastaction_papers.scorecard.verdict import (
-    FACT,
-    MEETS,
-    OTHER_SETTING,
-    PAPER_ERRS,
-)
+from leastaction_papers.scorecard.verdict import FACT, MEETS, OTHER_SETTING, PAPER_ERRS
 
 # Item of a number that no paper prints, but the authors' released notebook shows.
 NOTEBOOK = "notebook"

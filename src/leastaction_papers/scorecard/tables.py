@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from leastaction.core.families import implementation
-from leastaction_papers.scorecard import readable
+from leastaction_papers.scorecard import readable, tables
 from leastaction_papers.scorecard.panel import Panel
-from leastaction_papers.scorecard.registry import tables
 from leastaction_papers.scorecard.templates import page
 
 # A line that begins with a mark is coloured where there are colours.

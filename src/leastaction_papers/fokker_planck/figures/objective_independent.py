@@ -48,12 +48,6 @@ def _mark(name: str, settings: Mapping) -> dict:
     return {"color": look(name).color(settings), "marker": look(name).marker}
 
 
-def _legend(figure: Figure, panels: Sequence[Panel], settings, note: str = "") -> None:
-    """Legend of the estimators that some panel has, each with a `note`."""
-    shown = [name for name in ORDER if any(name in p.models for p in panels)]
-    legend_on_top(figure, marked(shown, settings, note))
-
-
 def _error_axis(axes: Axes, settings: Mapping, linear: float = 1.0) -> None:
     """Per cent, linear up to some number and logarithmic beyond it, and the truth."""
     axes.set_yscale("symlog", linthresh=linear)

@@ -24,10 +24,7 @@ from leastaction_papers.shadow_integration.figures._shared import (
     name_axes,
     name_of,
 )
-from leastaction_papers.shadow_integration.shadow_panel import (
-    Learned,
-    chosen,
-)
+from leastaction_papers.shadow_integration.shadow_panel import Learned, chosen
 
 SHOWN = ("published", "published_lgp", "published_gp_flow", "recommended")
 SHOWN_CHANNELS, SHOWN_ORDER = ("published", "recommended"), 2
