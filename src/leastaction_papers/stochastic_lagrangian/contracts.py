@@ -4,7 +4,7 @@ from leastaction.core.contracts import Contract, variables
 
 
 def comparison_contract(axis: str, unit: str, energy_unit: str) -> Contract:
-    """Contract of a :func:`~.rollout.comparison` along `axis`, states or nodes, with units."""
+    """Contract of a comparison along `axis`, states or nodes, with units."""
     result = variables(
         f"""
         replicate time {axis}:
