@@ -15,7 +15,7 @@ def paper_of(example: Mapping) -> str:
     raise ValueError("no paper measures what this example simulates")
 
 
-def tables() -> dict[str, str]:
+def registered_tables() -> dict[str, str]:
     """Function of every table, by its name, as ``package.module:name``."""
     return families.registered("TABLES") | families.registered("TABLES_OF_ROLLOUTS")
 

@@ -39,7 +39,7 @@ def table(name: str, panels: Sequence[Panel]) -> Table:
 
     ValueError if no family has it, or it cannot show one of the panels.
     """
-    known = tables()
+    known = registered_tables()
     if name not in known:
         raise ValueError(f"unknown table {name!r}; known: {', '.join(known)}")
     return implementation(known[name])(panels)
