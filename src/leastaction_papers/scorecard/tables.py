@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from leastaction.core.families import implementation
-from leastaction_papers.scorecard import readable, tables
+from leastaction_papers.scorecard import readable, registered_tables
 from leastaction_papers.scorecard.panel import Panel
 from leastaction_papers.scorecard.templates import page
 

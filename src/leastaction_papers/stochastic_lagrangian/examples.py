@@ -13,7 +13,7 @@ from leastaction.core.units import check_dimensions
 
 def problems(example: Mapping, system) -> Iterator[str]:
     """Noise that the strong Taylor scheme cannot integrate; errors of a field."""
-    if "field" in example["system"]:
+    if system is not None and "field" in example["system"]:
         yield from _of_field(example, system)
     elif isinstance(system, System) and system.wiener_processes > 1:
         from leastaction.ensembles.strong_taylor import check_noise
