@@ -9,13 +9,12 @@ from scipy.linalg import qr
 from scipy.stats import chi2
 
 from leastaction.core.contracts import check
-from leastaction.core.dampers import dampers
 from leastaction.core.estimate import (
     NORMAL_QUANTILE,
     LagrangianEstimate,
     VolatilityEstimate,
 )
-from leastaction.core.library import Library
+from leastaction.core.library import Library, dampers
 from leastaction.core.model import LEAST_P_VALUE
 from leastaction.ensembles.after_selection import (
     Nearest,
