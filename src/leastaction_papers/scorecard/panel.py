@@ -222,12 +222,7 @@ class Panel(figures.Panel):
 def panel_title(panels: Sequence[Panel], index: int) -> str:
     """Return the title of a panel, lettered (a), (b), ... if there are several."""
     title = panels[index].title
-    return lettered(title, index) if len(panels) > 1 else title
-
-
-def lettered(title: str, index: int) -> str:
-    """Return a title after its letter: (a) for 0, (b), ..."""
-    return f"({chr(ord('a') + index)}) {title}"
+    return f"({chr(ord('a') + index)}) {title}" if len(panels) > 1 else title
 
 
 def panels_from(

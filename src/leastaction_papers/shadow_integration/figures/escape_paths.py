@@ -107,10 +107,6 @@ def _place(one: Learned, time: float) -> str:
     return "is not such a draw"
 
 
-def _stays(one: Learned) -> bool:
-    return bool(one.first["survival_censored"].values[0])
-
-
 def _end(one: Learned) -> float:
     """When the unperturbed motion escaped or was stopped, s."""
     return float(one.first["survival_time"].values[0])
@@ -246,7 +242,8 @@ def escape_energy_finding(panels: Sequence[Panel]) -> str:
     drifts = []
     for name, one in models.items():
         drift = float(one.first["passage_drift"])
-        if drift < 0 and _stays(one) and drift * _end(one) < -_lacking(one):
+        stays = bool(one.first["survival_censored"].values[0])
+        if drift < 0 and stays and drift * _end(one) < -_lacking(one):
             fall = plain_scientific(-drift)
             drifts.append(f"That of {name} falls at {fall} J/s, away from the saddles")
     text = f"Until the escape, or the end, the true energy changes {most}"

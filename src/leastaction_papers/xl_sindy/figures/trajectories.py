@@ -18,7 +18,7 @@ from leastaction.figures.style import (
     note,
     small,
 )
-from leastaction_papers.scorecard.looks import level_text
+from leastaction_papers.scorecard.looks import label_of_level
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction_papers.scorecard.readable import plain_scientific
 from leastaction_papers.scorecard.recovery import shown_case
@@ -61,7 +61,8 @@ def trajectories(panels: Sequence[Panel], settings: Mapping) -> Figure:
         for axes, level in zip(row, levels_shown(panel), strict=False):
             _draw(axes, panel, channel, name, level, settings)
             if line == 0:
-                note(axes, level_text(level), 0.5, 1, offset=(0, 14), ha="center")
+                noise = rf"$\sigma = {label_of_level(level).strip('$')}$"
+                note(axes, noise, 0.5, 1, offset=(0, 14), ha="center")
         row[0].set_ylabel(_label(panel, channel, name), fontsize=small(settings))
         if i not in begun:
             row[0].set_title(panel_title(panels, i))
