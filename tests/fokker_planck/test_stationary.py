@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from density_support import (
-    LIBRARY,
-    drawn,
-    exact,
-    identified,
-    simulation,
-)
+from density_support import LIBRARY, drawn, exact, identified, simulation
 from stages import validate
 
 from leastaction.core.families import system_from_config
