@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import sympy as sp
+import xarray as xr
 from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended, system
 
 from leastaction.core.contracts import ContractError, problems
@@ -65,12 +66,13 @@ def test_moments_add_up_over_disjoint_ensembles(observations, moments):
 
 
 def test_they_are_what_the_definition_says():
-    """Two steps of one path, by hand: Σ Z (Δ∂D/∂q̇ − ∫∂D/∂q dt)."""
+    """Two steps of one path, by hand: Σ Z (Δ∂L/∂q̇ − ∫∂L/∂q dt), or Σ Z ∫∂D/∂q̇ dt."""
     dt = 0.01
     paths = observe(oscillator(), trajectories=1, steps=2, time_step=dt)
     library = {
         "reference": "xdot**2/2",
         "lagrangian": [{"terms": ["xdot**2", "x**4", "x*xdot**2"]}],
+        "dissipation": [{"terms": ["xdot**4"]}],
     }
     found = recommended(paths, library, degree=1, max_terms=1).moments
     x, v = paths["q"].values[0, 0, :, 0], paths["qdot"].values[0, 0, :, 0]
@@ -84,11 +86,12 @@ def test_they_are_what_the_definition_says():
             np.diff(2 * v),
             -integral(4 * x**3, 12 * x**2 * v),
             np.diff(2 * x * v) - integral(v**2, 0 * v),
+            integral(4 * v**3, 0 * v),
         ]
     )
     z = np.array([np.ones(2), x[:-1], v[:-1]])
     assert list(found["instrument"].values) == ["1", "x", "xdot"]
-    assert list(found["term"].values) == ["xdot**2", "x**4", "x*xdot**2"]
+    assert list(found["term"].values) == ["xdot**2", "x**4", "x*xdot**2", "D: xdot**4"]
     close(found["moment"].values[0, 0, 0], z @ increments.T)
     close(found["instrument_gram"].values[0, 0], z @ z.T)
     close(found["increment_gram"].values[0, 0, 0], increments @ increments.T)
@@ -198,6 +201,28 @@ def test_slow_motion_is_known_as_well_from_every_tenth_sample():
     np.testing.assert_allclose(
         tenth.volatility.volatility, every.volatility.volatility, rtol=1e-5
     )
+
+
+@pytest.mark.parametrize(
+    ("increments", "frequency", "turn", "every"),
+    [
+        (10**4, 1.0, 0.05, 5),  # 0.05/(1 rad/s · 0.01 s)
+        (10**4, 1.0, 0.059, 5),
+        (10**4, 0.1, 0.05, 10),  # no more than ten
+        (10**4, 10.0, 0.05, 1),
+        (799, 1.0, 0.05, 3),  # 200 increments or more stay
+        (800, 1.0, 0.05, 4),
+        (199, 1.0, 0.05, 1),
+        (10**4, np.nan, 0.05, 1),
+        (10**4, 0.0, 0.05, 1),
+    ],
+)
+def test_an_increment_spans_the_angle_that_it_may(increments, frequency, turn, every):
+    time = 0.01 * np.arange(increments + 1)
+    paths = xr.Dataset(coords={"time": ("time", time, {"units": "s"})})
+    rates = xr.Dataset({"frequency": ("dof", [0.0, frequency])})
+    thinned = martingale_moments._thinned(paths, rates, turn)
+    assert np.array_equal(thinned["time"], time[::every])
 
 
 @pytest.mark.parametrize("most", [1, 9, 10, 34, 35, 10**4])

@@ -14,7 +14,7 @@ from leastaction_papers.configuration.jobs import (
 )
 
 
-from leastaction_papers.scorecard.registry import paper_of, tables
+from leastaction_papers.scorecard import paper_of, registered_tables
 
 
 def studies_of(folder):
@@ -118,7 +118,7 @@ for (paper, name), example in EXAMPLES.items():
 
 def table_sources(wildcards):
     """Sources of a table and of what it shows."""
-    reference = tables()[numbered(wildcards)["shows"]]
+    reference = registered_tables()[numbered(wildcards)["shows"]]
     return sources(
         "tabulate",
         reference.partition(":")[0],

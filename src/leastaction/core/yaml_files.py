@@ -16,7 +16,6 @@ _TARGETS = (
     "show_example plot_paper plot_study plot_recording plot_shaken score collect_scores"
 )
 
-
 RESERVED = set(_TARGETS.split())
 
 
@@ -24,19 +23,15 @@ RESERVED = set(_TARGETS.split())
 # and brackets in brackets for more calls than a stack does.
 MOST_VALUES = 20_000
 
-
 MOST_LEVELS = 100
 
-
 MOST_CHARACTERS = 1_000_000
-
 
 MOST_MERGED = 20
 
 
 # Text that a browser could take for more than text.
 MARKUP = re.compile("<[A-Za-z/!?]")
-
 
 LARGEST_NUMBER = 1e300
 

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-import pint
 import sympy as sp
 import xarray as xr
 
@@ -26,7 +25,7 @@ from leastaction.core.own_data import (
     missed,
     predicted,
 )
-from leastaction.core.units import registry
+from leastaction.core.units import registry, shortest
 from leastaction.ports.coefficient_fit import noise_std
 from leastaction.ports.contracts import CONTRACTS
 from leastaction.ports.dae import runge_kutta_step
@@ -43,8 +42,6 @@ OPEN_IF = {
 }
 # Letters of the parts of a model, and their names in its dataset.
 PARTS = {"J": "structure", "R": "dissipation", "B": "port"}
-# Units that are shown by their name.
-NAMED = ("N", "V", "A", "C", "F", "H", "ohm", "S")
 
 
 class Ports(Kind):
@@ -275,19 +272,9 @@ def _units(about: Mapping):
             result = states[i] / known.s / inputs[j]
         else:
             result = states[i] * states[j] / energy / known.s
-        return _shortest(result)
+        return shortest(result)
 
     return of
-
-
-def _shortest(unit: pint.Unit) -> str:
-    """Text of a unit: by name, or 1 over one, else as it is or in base units of SI."""
-    known = registry()
-    named = [known(name).units**power for name in NAMED for power in (1, -1)]
-    base = known.get_base_units(unit)[1]
-    same = [one for one in named if known.get_base_units(one)[1] == base]
-    texts = [f"{one:~C}".replace("**", "^") or "1" for one in same or (unit, base)]
-    return min(texts, key=len)
 
 
 def _runs(law: StructureModel, u: np.ndarray, step: float, outputs: bool):
