@@ -30,13 +30,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from leastaction.core.method import (
-    Assemble,
-    Differentiate,
-    Ensemble,
-    Identify,
-    part,
-)
+from leastaction.core.method import Assemble, Differentiate, Ensemble, Identify, part
 from leastaction.core.settings import (
     Count,
     Flag,
@@ -155,7 +149,7 @@ class LevelSet(Settings):
     volatility: list[Positive] = Field(
         min_length=1, description="Volatilities at which the damping is computed."
     )
-    given: dict[str, Number] = Field(
+    coefficients: dict[str, Number] = Field(
         {}, description="Coefficients of L there, by term."
     )
 
