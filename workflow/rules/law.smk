@@ -4,7 +4,7 @@ rule plot_recording:
         rollouts=["<results>/recordings/{example}/recommended/rollout.nc"],
         sources=sources("draw_law", *map(figures().get, RECORDED)),
     output:
-        *[figure(name, shows) for name, shows in RECORDED.items()],
+        figures=[figure(name, shows) for name, shows in RECORDED.items()],
         others=expand(
             "<results>/recordings/{{example}}/figures/{figure}{kind}",
             figure=RECORDED,
@@ -26,7 +26,7 @@ rule plot_recording:
 
 use rule plot_recording as plot_kind with:
     output:
-        figure("prediction", RECORDED["prediction"]),
+        figures=[figure("prediction", RECORDED["prediction"])],
         others=expand(
             "<results>/recordings/{{example}}/figures/prediction{kind}", kind=OTHERS
         ),
@@ -41,10 +41,7 @@ use rule plot_recording as plot_shaken with:
         models=["<results>/recordings/{example}/recommended/model.nc"],
         sources=sources("draw_law", figures()["spectra"]),
     output:
-        spectra=figure("spectra", "spectra and modes"),
-        innovations=figure("innovations", "innovations"),
-        one_step=figure("one_step", "one-step predictions"),
-        force_spectrum=figure("force_spectrum", "spectrum of the force"),
+        figures=[figure(name, shows) for name, shows in SHAKEN.items()],
         others=expand(
             "<results>/recordings/{{example}}/figures/{figure}{kind}",
             figure=SHAKEN,

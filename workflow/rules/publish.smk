@@ -1,7 +1,7 @@
 rule plot_paper:
     input:
-        models=models,
-        rollouts=rollouts,
+        models=figure_models,
+        rollouts=figure_rollouts,
         sources=figure_sources,
     output:
         svg=report(
@@ -29,10 +29,6 @@ rule plot_paper:
 
 
 use rule plot_paper as plot_study with:
-    input:
-        models=study_models,
-        rollouts=study_rollouts,
-        sources=figure_sources,
     output:
         svg=report(
             "<results>/studies/{study}.svg",
@@ -44,39 +40,47 @@ use rule plot_paper as plot_study with:
         finding="<results>/studies/{study}.txt",
     log:
         *log_of("studies/plot_{study}"),
-    params:
-        settings=study_settings,
     message:
         "Drawing the study {wildcards.study}"
 
 
-rule tabulate:
-    input:
-        models=models,
-        rollouts=table_rollouts,
-        sources=table_sources,
-    output:
-        csv="<results>/{paper}/tables/{table}.csv",
-        md="<results>/{paper}/tables/{table}.md",
-        tex="<results>/{paper}/tables/{table}.tex",
-        html=report(
-            "<results>/{paper}/tables/{table}.html",
-            caption="../report/paper_table.rst",
-            category="{paper}",
-            subcategory="the paper's figures and tables",
-            labels={"shows": "{table}"},
-        ),
-    log:
-        *log_of("{paper}/tabulate_{table}"),
-    priority: 2
-    conda:
-        "../../environment.yml"
-    params:
-        settings=table_settings,
-    message:
-        "Tabulating {wildcards.table} of {wildcards.paper}"
-    script:
-        "../scripts/tabulate.py"
+for NAME, MADE in table_jobs().items():
+
+    rule:
+        name:
+            NAME
+        input:
+            models=models_of(MADE.keys),
+            rollouts=MADE.rollouts,
+            sources=MADE.sources,
+        output:
+            texts=expand(
+                "<results>/{p}/tables/{t}.{k}",
+                p=MADE.paper,
+                t=MADE.entries,
+                k=["csv", "md", "tex"],
+            ),
+            pages=[
+                report(
+                    f"<results>/{MADE.paper}/tables/{table}.html",
+                    caption="../report/paper_table.rst",
+                    category=MADE.paper,
+                    subcategory="the paper's figures and tables",
+                    labels={"shows": table},
+                )
+                for table in MADE.entries
+            ],
+        log:
+            *log_of(f"{MADE.paper}/{NAME}"),
+        priority: 2
+        conda:
+            "../../environment.yml"
+        params:
+            settings=MADE.settings,
+        message:
+            f"Tabulating {', '.join(MADE.entries)} of {MADE.paper}"
+        script:
+            "../scripts/tabulate.py"
 
 
 rule show_example:
@@ -167,7 +171,7 @@ rule compare:
     """Every method on every system as one figure: results/matrix.svg."""
     input:
         scores=[f"<results>/{p}/{n}/scores.csv" for p, n in COMPARED],
-        models=[path for p, n in COMPARED for path in models_of(p, [n])],
+        models=models_of(COMPARED),
         usages=lambda w: [f for p, n in COMPARED for f in usages_of(p, n)],
         sources=sources("compare"),
     output:
@@ -187,10 +191,8 @@ rule compare:
 
 rule describe:
     input:
-        models=models,
-        sources=lambda wildcards: sources(
-            "describe", *system_modules(examples_of_job(wildcards))
-        ),
+        models=lambda w: models_of([(w.paper, w.example)]),
+        sources=lambda w: sources("describe", *system_modules([example_of(w)])),
     output:
         law=report(
             "<results>/{paper}/{example}/law.md",

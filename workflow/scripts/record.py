@@ -11,5 +11,4 @@ def main(settings: dict, table: str) -> None:
 
 
 if __name__ == "__main__":
-    with process.job(snakemake.log[0]):
-        main(snakemake.params.settings, snakemake.output.table)
+    process.run(main, snakemake)

@@ -12,5 +12,4 @@ def main(scorecard: str, papers: dict, page: str) -> None:
 
 
 if __name__ == "__main__":
-    with process.job(snakemake.log[0]):
-        main(snakemake.input.scorecard, snakemake.params.papers, snakemake.output.page)
+    process.run(main, snakemake)

@@ -10,19 +10,20 @@ from leastaction_papers.scorecard.templates import thumbnail
 WIDTH, LIMIT = 800, 40_000
 
 
-def main(inputs, settings: dict, page: str) -> None:
+def main(
+    scorecard: str, pictures: list, findings: list, settings: dict, page: str
+) -> None:
     """Write one section per paper of `settings`, with its figures and findings."""
-    table = from_csv(load_text(inputs.scorecard))
+    table = from_csv(load_text(scorecard))
     papers = [paper_summary(name, paper, table) for name, paper in settings.items()]
     files = [
         f"{one['name']}/figures/{name}" for one in papers for name in one["figures"]
     ]
-    small = (thumbnail(load_bytes(path), WIDTH, LIMIT) for path in inputs.pictures)
-    told = (load_text(path).strip() for path in inputs.findings)
+    small = (thumbnail(load_bytes(path), WIDTH, LIMIT) for path in pictures)
+    told = (load_text(path).strip() for path in findings)
     shown = (dict(zip(files, given, strict=True)) for given in (small, told))
     save_text(index_page(papers, *shown), page)
 
 
 if __name__ == "__main__":
-    with process.job(snakemake.log[0]):
-        main(snakemake.input, snakemake.params.settings, snakemake.output.page)
+    process.run(main, snakemake)
