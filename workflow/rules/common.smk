@@ -52,17 +52,21 @@ gc.freeze()
 for threshold in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
     os.environ.setdefault(threshold, str(2**40))
 
-# Figures of a recording, and of a randomly excited one.
-RECORDED = {
-    "prediction": "measured and predicted",
-    "residuals": "residuals",
-    "dynamics": "forces, phase plane, energy",
-}
-SHAKEN = {
-    "spectra": "spectra and modes",
-    "innovations": "innovations",
-    "one_step": "one-step predictions",
-    "force_spectrum": "spectrum of the force",
+# By rule, the figures of a motion, of another kind of recording, and of a randomly
+# excited motion, with what each shows.
+FIGURES_OF = {
+    "plot_recording": {
+        "prediction": "measured and predicted",
+        "residuals": "residuals",
+        "dynamics": "forces, phase plane, energy",
+    },
+    "plot_kind": {"prediction": "measured and predicted"},
+    "plot_shaken": {
+        "spectra": "spectra and modes",
+        "innovations": "innovations",
+        "one_step": "one-step predictions",
+        "force_spectrum": "spectrum of the force",
+    },
 }
 # The stage that makes each file. Later stages have higher priority: what one job writes is
 # read by the next while it is in memory. Figures, tables and scores come before the next
@@ -259,9 +263,12 @@ def examples_of(paper, variants=False):
 
 
 def example_of(wildcards):
-    if wildcards.get("paper", "recordings") == "recordings":
-        return recording(wildcards.example)
-    return EXAMPLES[wildcards.paper, wildcards.example]
+    return example_at(wildcards.get("paper", "recordings"), wildcards.example)
+
+
+def example_at(paper, name):
+    """An example of a paper, or a recording."""
+    return recording(name) if paper == "recordings" else EXAMPLES[paper, name]
 
 
 def recorded_files(wildcards):
@@ -275,11 +282,14 @@ def within(path):
     return os.path.relpath(path) if Path(path).is_relative_to(Path.cwd()) else str(path)
 
 
-def recorded_rollouts(wildcards):
+def rollouts_of_recording(name):
     """Prediction of a recording; that of a random motion has none."""
-    if recording(wildcards.example)["excitation"] == "random":
-        return []
-    return [f"<results>/recordings/{wildcards.example}/recommended/rollout.nc"]
+    random = recording(name)["excitation"] == "random"
+    return [] if random else [f"<results>/recordings/{name}/recommended/rollout.nc"]
+
+
+def recorded_rollouts(wildcards):
+    return rollouts_of_recording(wildcards.example)
 
 
 def recorded_usages(wildcards):
@@ -292,9 +302,15 @@ def recorded_usages(wildcards):
 def figures_of_recording(name):
     """Predictions; of a random motion, what its innovations say."""
     if name in OF_KINDS:
-        return list(RECORDED)[:1]
+        return list(FIGURES_OF["plot_kind"])
     random = recording(name)["excitation"] == "random"
-    return list(SHAKEN if random else RECORDED)
+    return list(FIGURES_OF["plot_shaken" if random else "plot_recording"])
+
+
+def recordings_with(rule_name):
+    """Pattern of the recordings that a rule may draw."""
+    of_kind = rule_name == "plot_kind"
+    return one_of(OF_KINDS if of_kind else {*RECORDINGS, *MACHINES} - {*OF_KINDS})
 
 
 def recording_outputs(name):
@@ -358,9 +374,8 @@ def settings_of(stage):
 @cache
 def results(paper, name, estimator="recommended", last="rollout"):
     """Digest of the settings behind each result up to the file `last` of an estimator."""
-    recorded = paper == "recordings"
-    example = recording(name) if recorded else EXAMPLES[paper, name]
-    first = SETTINGS["import" if recorded else "simulate"](example)
+    example = example_at(paper, name)
+    first = SETTINGS["import" if paper == "recordings" else "simulate"](example)
     found = digests(first, example, estimator, last)
     return {f"{paper}/{name}/{file}": digest for file, digest in found.items()}
 
@@ -370,20 +385,34 @@ def results_of(keys, estimators=shown, last="rollout"):
     return {
         file: digest
         for key in keys
-        for estimator in estimators(EXAMPLES[key]["estimators"])
+        for estimator in estimators(example_at(*key)["estimators"])
         for file, digest in results(*key, estimator, last).items()
     }
 
 
-def sources_of(stage):
-    """Inputs of a job: its script, the methods of its stage, what they import."""
+def sources_of(script, job=None):
+    """Inputs of a job: its script, the methods of its stages, what they import.
+
+    Without the stages of a `job` by estimator, that of the name of its script.
+    """
 
     def listed(wildcards):
         example = example_of(wildcards)
-        methods = MODULES[stage](example, wildcards.get("estimator"))
-        return sources(stage, *methods, *system_modules([example]))
+        done = job or {wildcards.get("estimator", ""): [script]}
+        methods = [
+            name
+            for estimator, stages in with_names(done, wildcards).items()
+            for stage in stages
+            for name in MODULES[stage](example, estimator)
+        ]
+        return sources(script, *methods, *system_modules([example]))
 
     return listed
+
+
+def with_names(job, wildcards):
+    """Stages of a job by estimator, the one of the wildcards by its name."""
+    return {name.format(**wildcards): stages for name, stages in job.items()}
 
 
 def system_modules(examples):
@@ -442,23 +471,6 @@ def made_by(job, part):
     return [path if s == "identify" else temp(path) for s, path in files]
 
 
-def with_names(job, wildcards):
-    """Stages of a job by estimator, the one of the wildcards by its name."""
-    return {name.format(**wildcards): stages for name, stages in job.items()}
-
-
-def estimator_sources(job):
-    """As `sources_of`, of all stages of a job."""
-
-    def listed(wildcards):
-        example = example_of(wildcards)
-        done = [(s, e) for e, o in with_names(job, wildcards).items() for s in o]
-        methods = [name for s, e in done for name in MODULES[s](example, e)]
-        return sources("estimate", *methods, *system_modules([example]))
-
-    return listed
-
-
 def estimator_settings(job):
     """As `settings_of`, of each stage of a job by estimator."""
     return lambda wildcards: {
@@ -469,13 +481,11 @@ def estimator_settings(job):
 
 def estimator_results(job):
     """Digests of the settings behind what a job reads and makes."""
-    return lambda wildcards: {
-        file: digest
-        for name in with_names(job, wildcards)
-        for file, digest in results(
-            wildcards.paper, wildcards.example, name, "model"
-        ).items()
-    }
+    return lambda wildcards: results_of(
+        [(wildcards.paper, wildcards.example)],
+        estimators=lambda _: with_names(job, wildcards),
+        last="model",
+    )
 
 
 def block_of(stage, wildcards):

@@ -14,7 +14,7 @@ for NAME, (JOB, PART, MAKERS) in estimating().items():
             NAME
         input:
             observations=f"<results>/{{paper}}/{{example}}/observations{PART}.nc",
-            sources=estimator_sources(JOB),
+            sources=sources_of("estimate", JOB),
         output:
             made=made_by(JOB, PART),
         log:

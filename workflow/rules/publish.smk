@@ -216,25 +216,6 @@ rule describe:
         "../scripts/describe.py"
 
 
-rule summarise:
-    """The page docs/results.md."""
-    input:
-        scorecard="<results>/scorecard.csv",
-        sources=sources("summarise"),
-    output:
-        page="docs/results.md",
-    log:
-        *log_of("summarise"),
-    conda:
-        "../../environment.yml"
-    params:
-        papers=papers_named(),
-    message:
-        "Writing docs/results.md"
-    script:
-        "../scripts/summarise.py"
-
-
 rule summarise_papers:
     """The page of all papers: results/index.html."""
     input:
@@ -254,11 +235,23 @@ rule summarise_papers:
     conda:
         "../../environment.yml"
     params:
-        settings=papers_settings(),
+        settings={p: config["papers"][p] | {"examples": examples_of(p)} for p in PAPERS},
     message:
         "Summarising the papers on one page"
     script:
         "../scripts/summarise_papers.py"
+
+
+use rule summarise_papers as summarise with:
+    input:
+        scorecard="<results>/scorecard.csv",
+        sources=sources("summarise_papers"),
+    output:
+        page="docs/results.md",
+    log:
+        *log_of("summarise"),
+    message:
+        "Writing docs/results.md"
 
 
 rule summarise_beyond:
@@ -302,7 +295,9 @@ rule document_machines:
     input:
         observations=of_machines("observations.nc"),
         models=of_machines("recommended/model.nc"),
-        rollouts=machine_rollouts,
+        rollouts=lambda w: [
+            f for n in recorded_machines() for f in rollouts_of_recording(n)
+        ],
         sources=sources("document_machines"),
     output:
         page="docs/machines.md",

@@ -336,11 +336,6 @@ def beyond_sections():
     }
 
 
-def papers_settings():
-    """What the page of all papers says of each, with the names of its examples."""
-    return {p: {**config["papers"][p], "examples": examples_of(p)} for p in PAPERS}
-
-
 def paper_outputs(paper):
     """Figures and tables of a paper, and the figures of its examples.
 
@@ -375,25 +370,12 @@ def of_machines(file):
     ]
 
 
-def machine_rollouts(wildcards):
-    """Predictions of these machines; that of a random motion has none."""
-    return [
-        f"<results>/recordings/{name}/recommended/rollout.nc"
-        for name in recorded_machines()
-        if recording(name)["excitation"] != "random"
-    ]
-
-
 def machines_settings(wildcards):
     """What is published of every machine, and which of them are recorded here."""
     told = {n: read_yaml(path)["recordings"][n] for n, path in MACHINES.items()}
     return {
         "recorded": recorded_machines(),
-        "results": {
-            file: digest
-            for name in recorded_machines()
-            for file, digest in results("recordings", name).items()
-        },
+        "results": results_of([("recordings", name) for name in recorded_machines()]),
         "machines": {
             name: {
                 "title": given["title"],
