@@ -464,11 +464,12 @@ def estimating():
 def made_by(job, part):
     """Files that a job makes; what only it reads is temporary."""
     base = "<results>/{paper}/{example}"
-    paths = {s: f"{base}/{{}}/{MADE_BY[s]}{part}.nc" for s in STAGES}
-    files = [
-        (s, paths[s].replace("{}", e)) for e, stages in job.items() for s in stages
+    return [
+        path if stage == "identify" else temp(path)
+        for estimator, stages in job.items()
+        for stage in stages
+        for path in [f"{base}/{estimator}/{MADE_BY[stage]}{part}.nc"]
     ]
-    return [path if s == "identify" else temp(path) for s, path in files]
 
 
 def estimator_settings(job):

@@ -18,8 +18,7 @@ for NAME, (JOB, PART, MAKERS) in estimating().items():
         output:
             made=made_by(JOB, PART),
         log:
-            f"<logs>/{{paper}}/{{example}}/{FIRST}/identify{PART}.log",
-            f"<logs>/{{paper}}/{{example}}/{FIRST}/identify{PART}.tsv",
+            *log_of(f"{{paper}}/{{example}}/{FIRST}/identify{PART}"),
         wildcard_constraints:
             paper=among(MAKERS),
         priority: 5

@@ -1,6 +1,6 @@
 rule plot_paper:
     input:
-        models=figure_models,
+        models=lambda wildcards: models_of(drawn(wildcards)[1]),
         rollouts=figure_rollouts,
         sources=figure_sources,
     output:
@@ -145,7 +145,7 @@ use rule show_example as plot_example with:
 rule collect_scores:
     """All rows of the scorecard: results/scorecard.csv and .html."""
     input:
-        scores=[f"<results>/{p}/{n}/scores.csv" for p, n in printed_examples()],
+        scores=[f"<results>/{p}/{n}/scores.csv" for p, n in PRINTED],
         sources=sources("collect_scores"),
     output:
         csv="<results>/scorecard.csv",
@@ -257,9 +257,9 @@ use rule summarise_papers as summarise with:
 rule summarise_beyond:
     """The page of our own studies: results/beyond.html."""
     input:
-        scores=[f"<results>/{p}/{n}/scores.csv" for p, n in beyond_examples()],
-        pictures=[f"<results>/studies/{name}.png" for name in beyond_studies()],
-        findings=[f"<results>/studies/{name}.txt" for name in beyond_studies()],
+        scores=[f"<results>/{p}/{n}/scores.csv" for p, n in UNPRINTED],
+        pictures=expand("<results>/studies/{name}.png", name=BEYOND_STUDIES),
+        findings=expand("<results>/studies/{name}.txt", name=BEYOND_STUDIES),
         matrix=["<results>/matrix.png"] if COMPARED else [],
         sources=sources("summarise_beyond"),
     output:

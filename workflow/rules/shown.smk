@@ -69,10 +69,6 @@ def rollouts_of(keys):
     ]
 
 
-def figure_models(wildcards):
-    return models_of(drawn(wildcards)[1])
-
-
 def figure_rollouts(wildcards):
     """Rollouts for a figure; for a study only of what has no coefficients to judge."""
     keys = drawn(wildcards)[1]
@@ -226,16 +222,15 @@ def reproduces(paper, name):
     return printed or not is_variant(name)
 
 
-def printed_examples():
-    """(paper, example) of every row of the scorecard."""
-    return [key for key in EXAMPLES if reproduces(*key)]
+# (paper, example) of every row of the scorecard, and of everything that no paper prints.
+PRINTED = [key for key in EXAMPLES if reproduces(*key)]
+UNPRINTED = [key for key in EXAMPLES if key not in PRINTED]
 
 
 # Folders with examples that no paper prints, and the paper that each goes beyond.
 BEYOND = {
     folder: folder.removeprefix("beyond_")
-    for folder in FOLDERS
-    if any(p == folder and not reproduces(p, name) for p, name in EXAMPLES)
+    for folder in sorted({folder for folder, _ in UNPRINTED})
 }
 
 
@@ -311,14 +306,8 @@ def papers_named():
     return {name: {k: p[k] for k in told if k in p} for name, p in papers}
 
 
-def beyond_examples():
-    """(folder, example) of everything that no paper prints."""
-    return [key for key in EXAMPLES if not reproduces(*key)]
-
-
-def beyond_studies():
-    """Studies of the page, in the order of its sections."""
-    return [name for folder in BEYOND for name in studies_of(folder)]
+# Studies of the page, in the order of its sections.
+BEYOND_STUDIES = [name for folder in BEYOND for name in studies_of(folder)]
 
 
 def beyond_sections():
@@ -342,7 +331,7 @@ def paper_outputs(paper):
     Of a folder that is no paper also its variants, and every law.
     """
     own = paper not in PAPERS
-    shown = every_example(paper) if own else examples_of(paper)
+    shown = examples_of(paper) + (examples_of(paper, variants=True) if own else [])
     base = f"<results>/{paper}"
     settings = config["papers"].get(paper, {"figures": {}, "tables": {}})
     return [
@@ -356,11 +345,6 @@ def paper_outputs(paper):
         *expand(f"{base}/{{e}}/figures", e=shown),
         *(expand(f"{base}/{{e}}/law.md", e=shown) if own else []),
     ]
-
-
-def every_example(paper):
-    """Names of the examples of a folder and of their variants."""
-    return [*examples_of(paper), *examples_of(paper, variants=True)]
 
 
 def of_machines(file):
