@@ -5,16 +5,19 @@
 Each mutant is one operator, number, comparison or condition of a module, changed in a
 copy of the package. A test file is traced once without a change, and again after it has
 changed; traces stay in `.pytest_cache/mutants`, with the lines of the package as they
-were. A mutant runs against the tests that execute its statement, file by file, those
-that name the most of its module first, the shortest test of a file first, until one
-fails, `FILES` files are through, or their tests take `LONGEST` s. What is executed at
-import has the tests of what it defines: a default those of its function, a constant or
-a field those of the lines that name it. Killed is a mutant that fails a test, or takes
-three times the processor time that the tests may need.
+were. A mutant runs against the tests that execute its statement: the examples of its
+module's docstrings, then file by file, those that name the most of its module first,
+the shortest test of a file first, until one fails, `FILES` files are through, or their
+tests take `LONGEST` s. What is executed at import has the tests of what it defines: a
+default those of its function, a constant or a field those of the lines that name it,
+and of the files that name it, or its class.
+Killed is a mutant that fails a test, or takes more processor time than twice that of
+the traced tests and `SPARE` s.
 
-Not mutated, as no result depends on it: text (raised, warned, printed, formatted),
-annotations, `__repr__`, what only makes faster or refuses (`SPEED`), figures, reports,
-bars of progress.
+Not mutated, as no result depends on it: text (raised, warned, printed, formatted,
+`repr`), annotations, what only makes faster or refuses (`SPEED`, and how much is done
+at once: constants `..._PER_BATCH`), figures, reports, bars of progress. All else
+counts, whether a test could see it or not.
 """
 
 import argparse
@@ -50,9 +53,11 @@ NOT_MUTATED = ("figures", "report", "progress.py")
 NOT_TRACED = ("workflow", "slurm", "docs", "faults", "scorecard", "configuration")
 # Changed lines of a module that is drawn: its kernels are compiled once for all.
 LINES = 10
-FILES = 6
-# s of the processor: of one test, traced; of the tests of a mutant; for its kernels.
-TRACED, LONGEST, COMPILED = 5, 15, 60
+FILES = 4
+# s of the processor: of one test, traced; of the tests of a mutant; beyond them; for
+# its kernels.
+TRACED, LONGEST, SPARE, COMPILED = 15, 30, 10, 60
+EXAMPLES = "tests/test_docstrings.py::test_examples_of_a_module_run"
 # Keywords whose value makes faster, copies or refuses, and changes no valid result.
 SPEED = {
     "cache",
@@ -66,6 +71,7 @@ SPEED = {
     "overwrite_a",
     "overwrite_b",
     "optimize",
+    "repr",
     "stacklevel",
     "strict",
 }
@@ -149,8 +155,8 @@ def words_of(path: Path) -> set[str]:
     return words
 
 
-def files_of(module: Path) -> list[Path]:
-    """Test files of a module: that of its name, then those that name it most.
+def files_of(module: Path) -> list[str]:
+    """Tests of a module: its examples, the file of its name, those that name it most.
 
     Those of its folder come first. A name counts the less the more modules define it,
     and a quarter as much if a module that imports this one defines it.
@@ -174,7 +180,9 @@ def files_of(module: Path) -> list[Path]:
         if path.parent.name not in NOT_TRACED
         and (names_of(module) & words_of(path) or path.parent == same)
     ]
-    return sorted(files, key=rank)[:FILES]
+    chosen = [str(path.relative_to(ROOT)) for path in sorted(files, key=rank)[:FILES]]
+    name = ".".join(module.relative_to(PACKAGE.parent).with_suffix("").parts)
+    return [f"{EXAMPLES}[{name}]"] * (">>> " in module.read_text()) + chosen
 
 
 def without_result(node: ast.AST) -> bool:
@@ -186,6 +194,8 @@ def without_result(node: ast.AST) -> bool:
             return name in SPEED
         case ast.FunctionDef(name="__repr__"):
             return True
+        case ast.Assign(targets=[ast.Name(name)]):
+            return name.endswith("_PER_BATCH")
         case ast.If(test=ast.Name("TYPE_CHECKING") | ast.Compare(ast.Name("__name__"))):
             return True
         case ast.Call(func=ast.Name(name) | ast.Attribute(attr=name)):
@@ -222,7 +232,10 @@ def lines_that_name(name: str) -> set[tuple[str, int]]:
 
 
 def lines_of(module: Path, line: int) -> set[tuple[str, int]]:
-    """Lines one of which a test must execute to execute a line, or to use it."""
+    """Lines one of which a test must execute to execute a line, or to use it.
+
+    With no file, a name: one that the file of the test must have.
+    """
     file = f"/{module.relative_to(PACKAGE)}"
     tree = ast.parse(module.read_text())
     body, function, name = tree.body, None, ""
@@ -247,7 +260,8 @@ def lines_of(module: Path, line: int) -> set[tuple[str, int]]:
     if function is None and not isinstance(at, ast.FunctionDef):
         targets = [*getattr(at, "targets", [])] + [getattr(at, "target", None)]
         names = {t.id for t in targets if isinstance(t, ast.Name)} | {name} - {""}
-        return set().union(*map(lines_that_name, names)) - {(file, line)}
+        lines = set().union(*map(lines_that_name, names)) - {(file, line)}
+        return lines | {("", name or each) for each in names}
     last = at.end_lineno
     inner = getattr(at, "body", None)
     if inner and not isinstance(at, ast.FunctionDef):
@@ -330,7 +344,7 @@ class Tracer:
             signal.setitimer(signal.ITIMER_PROF, 0)
             if item.nodeid in self.seconds:
                 self.seconds[item.nodeid] = time.process_time() - before
-            if time.process_time() > 6 * TRACED:
+            if time.process_time() > 2 * TRACED:
                 item.session.shouldstop = "it takes long"
 
     def write(self, path: str) -> None:
@@ -428,7 +442,7 @@ class Mutants:
                 old.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(new, old)
         # By test file: tests that execute each line, and the seconds of each test.
-        self.traces: dict[Path, tuple[dict, dict]] = {}
+        self.traces: dict[str, tuple[dict, dict]] = {}
 
     def _run(self, tests, seconds, traced=None, replaced=None, anew=False) -> int:
         """Exit code of the tests; answers that others have left are not used."""
@@ -440,23 +454,26 @@ class Mutants:
         process.join()
         return process.exitcode
 
-    def trace(self, path: Path) -> tuple[dict, dict]:
+    def trace(self, chosen: str) -> tuple[dict, dict]:
         """(tests by line, seconds by test) of a file, from its trace if that is new."""
-        if path in self.traces:
-            return self.traces[path]
-        at = (TRACES / path.relative_to(ROOT / "tests")).with_suffix(".pickle")
+        if chosen in self.traces:
+            return self.traces[chosen]
+        at = (TRACES / chosen.replace("::", "/")).with_suffix(".pickle")
         at.parent.mkdir(parents=True, exist_ok=True)
         texts = {f"/{p.relative_to(PACKAGE)}": p.read_text() for p in MODULES}
-        if not at.exists() or pickle.loads(at.read_bytes())[0] != path.read_text():
-            print(f"traced: {path.relative_to(ROOT)}", flush=True)
+        path, _, example = chosen.partition("[leastaction.")
+        text = (ROOT / path.partition("::")[0]).read_text()
+        text += texts[f"/{example[:-1].replace('.', '/')}.py"] if example else ""
+        if not at.exists() or pickle.loads(at.read_bytes())[0] != text:
+            print(f"traced: {chosen}", flush=True)
             result = self.folder / "trace"
             result.unlink(missing_ok=True)
-            self._run([str(path)], 8 * TRACED, str(result))
+            self._run([chosen], 3 * TRACED, str(result))
             known = result.exists()
             lines, seconds = pickle.loads(result.read_bytes()) if known else ({}, {})
             modules = {file for places in lines.values() for file, _ in places}
             then = {file: texts[file] for file in modules if file in texts}
-            at.write_bytes(pickle.dumps((path.read_text(), then, lines, seconds)))
+            at.write_bytes(pickle.dumps((text, then, lines, seconds)))
         else:
             _, then, lines, seconds = pickle.loads(at.read_bytes())
         now = {
@@ -469,8 +486,10 @@ class Mutants:
             for file, line in places:
                 number = now[file].get(line) if file in now else line
                 tests[file, number] |= {key} if key else {*seconds}
-        self.traces[path] = tests, seconds
-        return self.traces[path]
+        for word in () if example else words_of(ROOT / path):
+            tests["", word] = {*seconds}
+        self.traces[chosen] = tests, seconds
+        return self.traces[chosen]
 
     def tests(self, module: Path, line: int) -> Iterator[tuple[list[str], float]]:
         """Tests of each file that execute or use a line, and their seconds."""
@@ -522,7 +541,7 @@ class Mutants:
         inside = in_function(module, line) and module.stem != "__main__"
         file = str(self.source / module.relative_to(ROOT / "src"))
         for tests, seconds in self.tests(module, line):
-            limit = round(3 * seconds) + (COMPILED if compiled else LONGEST)
+            limit = round(2 * seconds) + (COMPILED if compiled else SPARE)
             if inside and not compiled:
                 code = self._run(tests, limit, replaced=(file, tree))
             else:
@@ -564,7 +583,8 @@ def main() -> None:
         counts[said] += 1
         place = f"{module.relative_to(PACKAGE)}:{node.lineno}"
         print(f"{said}: {place}: {before} -> {after}", flush=True)
-    print(dict(counts))
+    killed = counts["killed"] + counts["killed by time"]
+    print(f"{killed} of {counts.total()} killed: {dict(counts)}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from stages import simulate
 from support import PENDULUM, motion_settings, system
 
 from leastaction.core.contracts import check
-from leastaction.core.runge_kutta import motion_of
+from leastaction.core.runge_kutta import motion_of, substeps_of
 from leastaction.core.simulation import DivergenceError, halton_starts
 
 DOUBLE = (
@@ -118,3 +118,19 @@ def test_halton_starts_are_consecutive_points_of_one_sequence_in_every_replicate
     one, other = (halton_recordings(k, mixed) for k in (0, 1))
     assert np.array_equal(one["q"][0, :, 0, 0], halton_starts(3, [-3], [3], 7)[:, 0])
     assert not np.array_equal(one["qdot"], other["qdot"])
+
+
+@pytest.mark.parametrize(
+    ("time_step", "longest", "steps"),
+    [(0.01, 0.001, 10), (0.01, 0.003, 4), (0.1, 0.2, 1), (1.1, 0.1, 11), (0.7, 0.1, 7)],
+)
+def test_steps_are_as_few_as_their_longest_allows(time_step, longest, steps):
+    """Rounding of a ratio adds none: 1.1/0.1 is 11.000000000000002."""
+    settings = {"time_step": time_step, "integration_step": longest}
+    assert substeps_of(settings) == steps
+
+
+def test_one_step_per_sample_is_the_default(double):
+    motion, start = motion_of(double), [1.0, 0.0, 0.0, 0.0]
+    path, _ = motion.integrate(start, 3, 0.1)
+    assert np.array_equal(path, motion.integrate(start, 3, 0.1, substeps=1)[0])

@@ -215,6 +215,23 @@ def test_an_unusable_system_is_refused_with_the_place(changes, message):
         System.from_config({**config, **changes})
 
 
+@pytest.mark.parametrize(
+    ("section", "words"),
+    [
+        (["xdot**2"], "is not a list of 'key: value'"),
+        ({"lagrangian": ["xdot**2"]}, "'reference' is missing"),
+        ({"reference": "xdot**2", "lagrangian": "xdot**2"}, "expected a list"),
+        ({"reference": "xdot**2", "lagrangian": [{"polynomial": 2}]}, "got int 2"),
+    ],
+)
+def test_an_unusable_library_is_refused_with_the_place(section, words):
+    oscillator = system("xdot**2/2 - x**2/2")
+    with pytest.raises(ValueError, match=words):
+        oscillator.library(section)
+    texts = {"reference": "xdot**2", "lagrangian": ["xdot**2", "x**2"]}
+    assert len(oscillator.library(texts).terms) == 2
+
+
 def test_a_printed_system_shows_its_laws_with_numbers():
     text = str(system("m*xdot**2/2 - x**2", parameters={"m": 4.0}))
     for part in ("Lagrangian", "Equations of motion", "Hamiltonian", "xddot = "):

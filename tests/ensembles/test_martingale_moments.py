@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import sympy as sp
+import xarray as xr
 from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended, system
 
 from leastaction.core.contracts import ContractError, problems
@@ -198,6 +199,28 @@ def test_slow_motion_is_known_as_well_from_every_tenth_sample():
     np.testing.assert_allclose(
         tenth.volatility.volatility, every.volatility.volatility, rtol=1e-5
     )
+
+
+@pytest.mark.parametrize(
+    ("increments", "frequency", "turn", "every"),
+    [
+        (10**4, 1.0, 0.05, 5),  # 0.05/(1 rad/s · 0.01 s)
+        (10**4, 1.0, 0.059, 5),
+        (10**4, 0.1, 0.05, 10),  # no more than ten
+        (10**4, 10.0, 0.05, 1),
+        (799, 1.0, 0.05, 3),  # 200 increments or more stay
+        (800, 1.0, 0.05, 4),
+        (199, 1.0, 0.05, 1),
+        (10**4, np.nan, 0.05, 1),
+        (10**4, 0.0, 0.05, 1),
+    ],
+)
+def test_an_increment_spans_the_angle_that_it_may(increments, frequency, turn, every):
+    time = 0.01 * np.arange(increments + 1)
+    paths = xr.Dataset(coords={"time": ("time", time, {"units": "s"})})
+    rates = xr.Dataset({"frequency": ("dof", [0.0, frequency])})
+    thinned = martingale_moments._thinned(paths, rates, turn)
+    assert np.array_equal(thinned["time"], time[::every])
 
 
 @pytest.mark.parametrize("most", [1, 9, 10, 34, 35, 10**4])

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 from leastaction.likelihood.augmented_kalman_filter import (
+    Innovations,
     LinearModel,
     augmented_filter,
     smoothed,
@@ -82,3 +84,23 @@ def test_a_motion_without_process_noise_is_smoothed_too(model):
     ahead = np.einsum("kab,kb->ka", model.A, states) + model.d
     inside = ~model.begin[1:]
     np.testing.assert_allclose(states[1:][inside], ahead[:-1][inside], atol=1e-12)
+
+
+@pytest.mark.parametrize("memory", [-0.5, 0.0, 0.5, 0.8])
+def test_correlated_innovations_are_worth_fewer(memory):
+    """Of an autoregression ρ_k = φ^k: τ = (1 + φ)/(1 − φ), at least one."""
+    rng = np.random.default_rng(2)
+    e = rng.standard_normal((40_000, 2))
+    e[:, 1] = lfilter([np.sqrt(1 - memory**2)], [1, -memory], e[:, 1])
+    V = np.ones_like(e)
+    # A mean is no correlation.
+    made = Innovations(np.zeros((1, 1, 1)), 0.0, 0.0, e.size, 3 * e + 2, 9 * V)
+    wanted = max(1.0, (1 + memory) / (1 - memory))
+    assert made.correlation_length == pytest.approx(wanted, rel=0.1)
+    # Far below the resolution they are as good as white; where nothing was measured
+    # there is none.
+    below = made._replace(V=9e6 * V)
+    assert below.correlation_length == pytest.approx(1.0, abs=0.02)
+    V[: len(V) // 2] = np.inf
+    half = made._replace(V=9 * V)
+    assert half.correlation_length == pytest.approx(wanted, rel=0.1)

@@ -1,27 +1,35 @@
-"""Gains and losses of terms are those of laws that are fitted with and without them."""
+"""Gains and losses of terms are those of refits; no neighbour of a law is better."""
+
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
-from leastaction.likelihood.term_selection import Candidates, Quadratic
+from leastaction.core.sparse_regression import PRICE_OF_GAIN, term_price
+from leastaction.likelihood.term_selection import Candidates, Quadratic, select
 
 TERMS = 6
 
 
-def quadratic(seed: int) -> Quadratic:
-    """A random likelihood whose first term gives the scale."""
+def quadratic(
+    seed: int, strong: int = 0, size: int = 40, sensor_share: float = np.inf, price=None
+) -> Quadratic:
+    """A random likelihood whose first term gives the scale, the next are `strong`."""
     rng = np.random.default_rng(seed)
-    rows = rng.standard_normal((40, TERMS))
-    target = rng.standard_normal(40)
+    rows = rng.standard_normal((size, TERMS))
+    target = rng.standard_normal(size) + rows[:, 1 : 1 + strong].sum(axis=1) * 2
     candidates = Candidates(
         names=list("abcdef"),
-        price=np.ones(TERMS),
+        price=np.ones(TERMS) if price is None else price,
         required=[0],
         stays=[0],
         positive=np.zeros(TERMS, dtype=bool),
         fixed=lambda support, c: [0],
     )
-    G, b = rows.T @ rows, rows.T @ target
-    return Quadratic(candidates, G, b, np.ones(TERMS), float(target @ target), 40.0, 40)
+    G, b = rows.T @ rows, rows.T @ (target + rows[:, 0])
+    square = float(np.sum((target + rows[:, 0]) ** 2))
+    return Quadratic(candidates, G, b, np.ones(TERMS), square, sensor_share, size)
 
 
 def test_a_gain_is_the_fall_of_the_square_by_a_refit():
@@ -53,3 +61,77 @@ def test_power_is_missed_beyond_three_deviations_of_chance():
             *(likelihood.square, share, 40),
         )
         assert np.isclose(other.missed(law), missed)
+
+
+def test_a_linear_likelihood_is_the_same_wherever_it_is_expanded():
+    """Of y = X c + e: G = XᵀX, b = Xᵀy and |y|² at zero, from innovations at any c."""
+    rng = np.random.default_rng(4)
+    x, y = rng.standard_normal((30, TERMS)), rng.standard_normal(30)
+    for c in (np.zeros(TERMS), rng.standard_normal(TERMS)):
+        rest = y - x @ c
+        innovations = SimpleNamespace(
+            information=x.T @ x,
+            gradient=x.T @ rest,
+            moment=(rest**2)[:, None, None],
+            sensor_share=2.0,
+            count=30,
+            correlation_length=3.0,
+        )
+        made = Quadratic.of(quadratic(4).candidates, c, innovations)
+        np.testing.assert_allclose(made.b, x.T @ y)
+        assert np.isclose(made.square, y @ y)
+        assert (made.sensor_share, made.count, made.correlation) == (2.0, 30, 3.0)
+
+
+def neighbours(likelihood: Quadratic, law):
+    """Laws with one term less, more or exchanged."""
+    free, absent = {*law.support} - {0}, {*range(TERMS)} - {*law.support}
+    for less in [set(), *({k} for k in free)]:
+        for more in [set(), *({k} for k in absent)]:
+            yield likelihood.solve({*law.support} - less | more)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_neighbour_of_a_law_is_better(seed):
+    """By the extended BIC, an exchange by more than one, with no force missed."""
+    likelihood = quadratic(seed, strong=seed % 4)
+    for begin in ([0], range(TERMS), [0, 5]):
+        law = select(likelihood, begin)
+        assert set(law.support) >= {0, *range(1, 1 + seed % 4)}
+        values = [likelihood.criterion(each) for each in neighbours(likelihood, law)]
+        assert likelihood.criterion(law) <= min(values) + 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_term_lowers_what_is_missed_by_its_share(seed):
+    """1 − .8^p of a price p where the sensors explain little of the innovations."""
+    price = 1.0 + 0.5 * np.arange(TERMS)
+    likelihood = quadratic(seed, 3, size=3000, sensor_share=1500, price=price)
+    law = select(likelihood, range(TERMS))
+    missed = law.square - 1500
+    for k in range(1, TERMS):
+        other = likelihood.solve({*law.support} ^ {k})
+        before, after = sorted([missed, other.square - 1500], reverse=True)
+        assert (after < 0.8 ** price[k] * before) == (k in law.support)
+
+
+def test_a_gain_costs_more_than_a_loss():
+    """A positive coefficient that comes out negative has a further price."""
+    likelihood = quadratic(5, strong=1)
+    for sign in (1, -1):
+        positive = np.arange(TERMS) == 1
+        known = replace(likelihood.candidates, positive=positive)
+        other = replace(likelihood, candidates=known, b=sign * likelihood.b)
+        law = other.solve([0, 1])
+        more = other.criterion(law) - law.square - 2 * other.penalty
+        assert (law.x[1] < 0) == (sign < 0)
+        wanted = PRICE_OF_GAIN * other.penalty if sign < 0 else 0.0
+        assert np.isclose(more, wanted, atol=1e-6)
+
+
+def test_penalties_of_correlated_innovations_are_those_of_independent_ones():
+    """Of N innovations correlated over τ: τ times the price of N/τ."""
+    one = quadratic(6)
+    four = replace(one, correlation=4.0)
+    assert np.isclose(one.penalty, term_price(one.count, TERMS))
+    assert np.isclose(four.penalty, 4 * term_price(one.count / 4, TERMS))

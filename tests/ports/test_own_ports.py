@@ -64,8 +64,11 @@ def test_entries_are_in_their_intervals_and_held_out_motions_at_the_noise():
         assert np.abs(z).max() < 3.5
     assert "| output_v |" in str(law) and "up to 3 free" in str(law)
     units = law.terms.set_index("term").unit
-    assert {"J_12": "s*V", "R_22": "J*s", "B_11": "1"}.items() <= dict(units).items()
-    assert units["p**2"] == "1/J/s^2"
+    assert {"J_12": "V·s", "R_11": "Ω", "R_22": "J·s", "B_11": "1"}.items() <= dict(
+        units
+    ).items()
+    assert units["phi**2"] == "1/H" and units["p**2"] == "1/J/s²"
+    assert "1 free parameter\n" in str(law) and "+-" not in str(law)
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,10 @@ def tables_of_kinds():
     yield "", {"t": time, "x": np.exp(-time / 30) * swing}
     yield "", {"t": time, "x": swing, "F [N]": np.sin(time)}
     yield "field", {"t": time} | {f"u_{i}": np.sin(time + i) for i in range(9)}
+    yield (
+        "",
+        {"t": time / 10, "a": rng.normal(size=time.size), "b": rng.random(time.size)},
+    )
     port = {"coil [V]": swing, "coil [A]": np.sin(time), "phi": swing}
     yield "ports", {"t": time} | port
     yield "density", {"t": time, "x": swing, "v": np.gradient(swing, time)}

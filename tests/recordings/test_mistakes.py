@@ -323,6 +323,7 @@ OPTIONS = {
     "--time t --coordinate theta:rad --test no.csv": "there is no file",
     "--time t --coordinate theta:rad --test other.csv": "unknown column 'theta'",
     "--time t --coordinate x:m --kind snapshots --test rig.csv": "--test: a law of",
+    "--time t --coordinate x:theta:m/s --kind snapshots": "name a column of",
     "--time t --coordinate x:m --excitation random --test rig.csv": "--test: a law of",
 }
 
@@ -417,6 +418,11 @@ MISTAKES = {
         {"data": SWINGS, "time": TIME},
         "expected a path, .* arrays by name such as {'theta': theta}",
     ),
+    "a state without names": (
+        {"data": SWINGS[:2].T, "time": TIME, "coordinates": None},
+        r"write la.learn\(\{'x0': .*, or la.learn\(\{'x': x\[:, 0\], 'xdot': x\[",
+    ),
+    "t": ({"t": TIME}, "unknown argument 't'; write time="),
     "no clock": (
         {"data": {"x": SWINGS}, "time": None},
         "expected the times of the samples in s, or the step between them",

@@ -1,4 +1,4 @@
-"""Prices and motions of the candidates."""
+"""Candidates of a recording: which, their prices and motions."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,113 @@ from leastaction.core.euler_lagrange import symbols
 from leastaction.core.expressions import parse
 from leastaction.core.library import Library
 from leastaction.recordings.candidates import prices, smooth_friction
-from leastaction.recordings.recorded_library import stribeck_losses
+from leastaction.recordings.recorded_library import (
+    random_library,
+    recommended_library,
+    stribeck_losses,
+)
+
+INERTIAS = {
+    "x": "xdot**2 xdot**2*x**1 xdot**2*x**2",
+    "a": "adot**2 adot**2*cos(a) adot**2*sin(a) adot**2*cos(2*a) adot**2*sin(2*a)"
+    " adot**2*a**1 adot**2*a**2",
+    "x y": "xdot**2 xdot*ydot ydot**2",
+    "x y z": "xdot**2 xdot*ydot xdot*zdot ydot**2 ydot*zdot zdot**2",
+}
+POTENTIALS = {
+    "x": "x**1 x**2 x**3 x**4",
+    "a": "cos(a) sin(a) cos(2*a) sin(2*a) a**1 a**2 a**3 a**4",
+    "x y": "x**1 x**2 x**3 x**4 y**1 y**2 y**3 y**4 (x-y)**2 (x-y)**3 (x-y)**4",
+    "a b": "a**1 a**2 b**1 b**2 (a-b)**2 cos(a) sin(a) cos(b) sin(b)"
+    " cos(2*a) sin(2*a) cos(2*b) sin(2*b) cos(a+b) sin(a+b) cos(a-b) sin(a-b)",
+    "x a": "x**1 x**2 x**3 x**4 a**1 a**2 cos(a) sin(a) cos(2*a) sin(2*a)"
+    " x*cos(a) x*sin(a)",
+}
+# For each coordinate, for each pair of a kind; powers of |v|.
+LOSSES = {"x": (4, 0), "a": (4, 0), "x y": (4, 4), "x a": (4, 0), "x y z": (4, 2)}
+
+
+def kinds_of(names: str) -> dict[str, str]:
+    return {n: "angle" if n in "abc" else "length" for n in names.split()}
+
+
+def entries(library, part):
+    return {term.replace(" ", "") for term in library[part][0]["terms"]}
+
+
+@pytest.mark.parametrize("names", INERTIAS | POTENTIALS)
+def test_candidates_of_the_lagrangian_are_those_of_the_kinds(names):
+    """A length and an angle of x and y, a and b: polynomials and harmonics up to 2."""
+    library = recommended_library(kinds_of(names))
+    terms = entries(library, "lagrangian")
+    assert library["reference"] == f"{names[0]}dot**2/2"
+    inertias = {term for term in terms if "dot" in term}
+    if names in INERTIAS:
+        assert inertias == {*INERTIAS[names].split()}
+    if names in POTENTIALS:
+        assert terms - inertias == {*POTENTIALS[names].split()}
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_harmonics_are_the_integer_points_of_a_small_diamond(count):
+    """Of 0 < |k| ≤ 2 in n dimensions there are 2n + 2n², two of each up to its sign."""
+    names = ["a", "b", "c"][:count]
+    terms = entries(recommended_library(kinds_of(" ".join(names))), "lagrangian")
+    waves = {t for t in terms if t.startswith(("cos", "sin"))}
+    squares = count * (count + 1) // 2
+    assert len(waves) == 2 * count + 2 * count**2
+    assert sum("dot" in t and ("cos" in t or "sin" in t) for t in terms) == (
+        squares * len(waves)
+    )
+
+
+@pytest.mark.parametrize(("names", "powers"), LOSSES.items())
+def test_losses_are_powers_of_velocities_and_of_relative_ones(names, powers):
+    kinds, several = kinds_of(names), names.split()
+    wanted = {f"abs({n}dot)**{p}" for n in several for p in range(1, powers[0] + 1)}
+    wanted |= {
+        f"abs({a}dot-{b}dot)**{p}"
+        for i, a in enumerate(several)
+        for b in several[i + 1 :]
+        for p in range(1, powers[1] + 1)
+    }
+    if len(several) == 1:
+        wanted |= {f"{names}dot*abs({names}dot)", f"{names}**2*{names}dot**2"}
+    losses = entries(recommended_library(kinds), "dissipation")
+    assert losses == {term.replace("**1", "") for term in wanted}
+
+
+def test_a_random_motion_has_constant_inertias_and_losses_of_its_kind():
+    library = random_library(kinds_of("x y a"))
+    terms = entries(library, "lagrangian")
+    assert {t for t in terms if "dot" in t} == {"xdot**2", "ydot**2", "adot**2"}
+    assert terms >= {"x**4", "cos(a)", "(x-y)**2"}
+    assert entries(library, "dissipation") == {
+        *("xdot**2", "ydot**2", "adot**2", "xdot**4", "ydot**4", "adot**4"),
+        *("abs(xdot)", "abs(ydot)", "abs(adot)", "(xdot-ydot)**2"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "scales"),
+    [
+        (0.01, 0.02, ["0.01", "0.02"]),
+        (0.04, 0.06, ["0.05"]),
+        (1, 1, ["1"]),
+        (3, 30, ["5", "10", "20"]),
+        (0.5000000001, 1.9999999999, ["0.5", "1", "2"]),
+        (0.11, 0.19, "none of 1, 2, 5 times a power of ten"),
+        (2, 1, "above zero"),
+        (0, 1, "above zero"),
+    ],
+)
+def test_scales_of_stribeck_friction_are_those_of_the_range(low, high, scales):
+    if isinstance(scales, str):
+        with pytest.raises(ValueError, match=scales):
+            stribeck_losses({"xdot": [low, high]}, ["x"])
+        return
+    losses = stribeck_losses({"xdot": [low, high]}, ["x"])
+    assert losses == [f"{v}*(1 - exp(-abs(xdot)/{v}))" for v in scales]
 
 
 def test_the_double_of_an_angle_costs_more_than_the_angle():

@@ -1,6 +1,7 @@
 """Discrete Lagrangian densities: rows, null Lagrangians, order, stability, laws."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -262,3 +263,24 @@ def test_an_unstable_density_is_not_rolled_out():
     with pytest.raises(ValueError, match="no stable rollout.*smaller time step"):
         model.rollout(u[:, 0], u[:, 1], 5)
     assert "Refused" in str(model)
+
+
+@pytest.mark.parametrize(
+    ("cosine", "square"),
+    [
+        (0.5, (np.pi / 3) ** 2),
+        (1.0, 0.0),
+        (np.cosh(0.7), -(0.7**2)),  # it grows
+        (-1.0, np.pi**2),
+        (-np.cosh(0.7), np.nan),  # it grows and alternates
+    ],
+)
+def test_squared_frequencies_are_those_of_the_cosine(cosine, square):
+    """cos ω dt; of ω² linear in k², c² is the slope for any pair of waves."""
+    density = SimpleNamespace(basis=SimpleNamespace(time_step=DT, spacing=DX))
+    density.dispersion = lambda base, theta: np.array([[cosine] * len(theta)])
+    found = DiscreteDensity.squared_frequency(density, np.array([1.0]))
+    np.testing.assert_allclose(found, [square / DT**2], atol=1e-12)
+    density.squared_frequency = lambda theta, base: 3 + 4 * (theta / DX) ** 2
+    speed = DiscreteDensity.speed_squared(density, np.array([0.2, 0.5]))
+    assert speed == pytest.approx(4)

@@ -4,7 +4,7 @@ import os
 import time
 
 import yaml
-from project import BELOW_PAPER, EXAMPLES, below
+from project import BELOW_PAPER, EXAMPLES, ROOT, Project, below
 
 PAPER = "stochastic_lagrangian"
 ALL_FIGURES = {
@@ -158,3 +158,13 @@ def test_blocks_are_gathered_where_something_reads_the_whole(finished):
         for estimator in ("published", "recommended")
         for file in ("model", "rollout")
     } | {"Gathering published_threshold_400/model of harmonic"}
+
+
+def test_every_class_of_machines_is_a_job(tmp_path):
+    project = Project.copy(tmp_path / "project")
+    (project.folder / "benchmarks").symlink_to(ROOT / "benchmarks")
+    listed = yaml.safe_load((ROOT / "config/machine_classes.yaml").read_text())
+    assert project.plan("classes") == {
+        "Writing results/classes.md",
+        *(f"Judging the law of {name}" for name in listed["machines"]),
+    }

@@ -19,6 +19,7 @@ import xarray as xr
 from leastaction.core import families
 from leastaction.core.contracts import SWEEP
 from leastaction.core.estimate import NORMAL_QUANTILE as NORMAL
+from leastaction.core.units import parsed_unit, shortest
 
 # Gauss–Newton steps to the start of a free run, and their differences over its size.
 STEPS, DIFFERENCE = 4, 1e-4
@@ -312,7 +313,8 @@ def predicted(misses: Mapping, what: str = "Free runs") -> list[str]:
         "|---|---|---|---|---|",
     ]
     for one in misses["channels"]:
-        error, unit = one["error"], "" if one["unit"] == "1" else f" {one['unit']}"
+        unit = shortest(parsed_unit(one["unit"]))
+        error, unit = one["error"], "" if unit == "1" else f" {unit}"
         cells = ["lost", "", "", ""]
         if error < LOST:
             cells = [
@@ -325,7 +327,7 @@ def predicted(misses: Mapping, what: str = "Free runs") -> list[str]:
     if any(
         HALF_OF_SQUARE * one["error"] < one["expected"] for one in misses["channels"]
     ):
-        lines += ["", BETTER]
+        lines.append(BETTER)
     return lines
 
 

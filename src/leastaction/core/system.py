@@ -36,6 +36,8 @@ from leastaction.core.expressions import (
 )
 from leastaction.core.families import unknown
 from leastaction.core.library import Library
+from leastaction.core.settings import Library as LibrarySection
+from leastaction.core.settings import complete
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -273,8 +275,15 @@ class System:
         return not is_singular(self.mass_matrix)
 
     def library(self, config: Mapping) -> Library:
-        """Candidates of the `library` section of an example with this system."""
-        return Library.from_config(config, self.coordinates)
+        """Candidates of a section `library`; ValueError if it is none.
+
+        >>> oscillator = System("xdot**2/2 - x**2/2")
+        >>> section = {"reference": "xdot**2/2", "lagrangian": ["xdot**2", "x**2"]}
+        >>> oscillator.library(section).terms
+        (xdot**2, x**2)
+        """
+        section = complete(config, LibrarySection, "library")
+        return Library.from_config(section, self.coordinates)
 
     @property
     def wiener_processes(self) -> int:

@@ -84,6 +84,22 @@ def unit_text(value: pint.Unit) -> str:
     return f"{base:~C}" or "1"
 
 
+def shortest(value: pint.Unit) -> str:
+    """As it follows from the units of data, in base units, or by its name in a circuit.
+
+    An angle is a number.
+
+    >>> [shortest(parsed_unit(text)) for text in ("s*V^2/J", "V s", "J/s^2/V^2", "m N")]
+    ['Ω', 'V·s', '1/H', 'N·m']
+    """
+    units = registry()
+    named = [part**n for part in (units.ohm, units.henry, units.farad) for n in (1, -1)]
+    equal = [unit for unit in named if (unit / value).is_compatible_with("")]
+    base = units.get_base_units(value)[1]
+    text = min((f"{unit:~P}" for unit in (base, value, *equal)), key=len) or "1"
+    return re.sub(r"\b([ms])·([A-Z]\w*)", r"\2·\1", text)
+
+
 def units_with_rates(
     units: Mapping[str, str], rates: Mapping[str, tuple[str, int, int]]
 ) -> dict[str, pint.Unit]:

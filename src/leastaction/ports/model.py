@@ -7,6 +7,8 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core import families
+from leastaction.core.estimate import NORMAL_QUANTILE
+from leastaction.core.model import interval
 from leastaction.ports.contracts import TWICE, expected_gain
 from leastaction.ports.dae import PortDae
 from leastaction.ports.effort_data import training_set
@@ -237,7 +239,7 @@ class StructureModel:
         )
 
     def _entries(self, letter: str, name: str) -> Iterator[str]:
-        """Entries that are not zero, with standard errors."""
+        """Entries that are not zero, with intervals of 95 %."""
         values, errors = self._first(f"{name}_estimate"), self._first(f"{name}_std")
         for place in map(tuple, np.argwhere(np.nan_to_num(values) != 0)):
             if letter in "JR" and place[1] < place[0]:
@@ -245,4 +247,5 @@ class StructureModel:
             label = f"{letter}_{''.join(str(i + 1) for i in place)}"
             if letter == "H":
                 label = f"{self.dataset['term'].values[place[0]]} in H"
-            yield f"{label} = {values[place]:.6g} +- {errors[place]:.2g}"
+            width = NORMAL_QUANTILE * errors[place]
+            yield f"{label} = {interval(values[place], width)}"

@@ -25,7 +25,7 @@ from leastaction.core.own_data import (
     missed,
     predicted,
 )
-from leastaction.core.units import registry
+from leastaction.core.units import registry, shortest
 from leastaction.ports.coefficient_fit import noise_std
 from leastaction.ports.contracts import CONTRACTS
 from leastaction.ports.dae import runge_kutta_step
@@ -218,7 +218,7 @@ class Ports(Kind):
             scale="The equation is dx/dt = (J - R) ∇H(x) + B u, y = Bᵀ∇H(x).",
             undecided=[
                 f"{OPEN_IF[name]} determine J, R, B and H up to {known[name]:g} free "
-                "parameters"
+                f"parameter{'s' * (known[name] != 1)}"
                 for name in open_directions
             ],
             predicted=predicted(misses),
@@ -272,7 +272,7 @@ def _units(about: Mapping):
             result = states[i] / known.s / inputs[j]
         else:
             result = states[i] * states[j] / energy / known.s
-        return f"{result:~C}".replace("**", "^") or "1"
+        return shortest(result)
 
     return of
 

@@ -85,7 +85,7 @@ def encoder_step(series: Sequence[np.ndarray]) -> tuple[float, bool]:
 def repeated_share(series: Sequence[np.ndarray]) -> float:
     """Share of the samples that repeat the one before."""
     same = np.concatenate([np.diff(y) == 0 for y in series])
-    return float(same.mean())
+    return float(same.sum() / max(len(same), 1))
 
 
 def clipped_run(

@@ -1,7 +1,7 @@
 """Columns of a user's tables: what they measure, in SI units."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import isclose, tau
 from typing import Any
@@ -199,7 +199,7 @@ def columns_of(
     if kind is not None:
         sections = [key for key in (*kind.sections, *kind.keys) if settings.get(key)]
         groups = ((s, settings[s]) for s in sections if isinstance(settings[s], dict))
-        return {s: _plain_columns(s, entries) for s, entries in groups}
+        return {s: _plain_columns(s, entries, kind) for s, entries in groups}
     channels = {
         channel: {
             name: column(name, entry, f"import.{section}.{name}", channel == "qddot")
@@ -235,7 +235,7 @@ def _reject_no_rate(use: str, rate: Column, unit: str, order: int) -> None:
         reject("unit of a rate", use, unit=rate.unit, other=unit, such=such)
 
 
-def _plain_columns(section: str, entries: Mapping) -> dict[str, Column]:
+def _plain_columns(section: str, entries: Mapping, kind: Kind) -> dict[str, Column]:
     """Columns of a section by name; ValueError of an expression, or a wrong unit."""
     for name, entry in entries.items():
         if "expression" in entry:
@@ -245,7 +245,7 @@ def _plain_columns(section: str, entries: Mapping) -> dict[str, Column]:
         for n, e in entries.items()
     }
     if section == "coordinates":
-        _reject_no_coordinates(columns)
+        _reject_no_coordinates(columns, kind.sections)
     return columns
 
 
@@ -313,11 +313,16 @@ def _reject_unlike(sensor: Column, weights, coordinates: Mapping[str, Column]) -
             reject("unit of a sensor", sensor.use, unit=sensor.unit, other=other)
 
 
-def _reject_no_coordinates(coordinates: Mapping[str, Column]) -> None:
-    """A mass, a force or an acceleration is no coordinate."""
+def _reject_no_coordinates(
+    coordinates: Mapping[str, Column], sections: Container[str] = CHANNELS
+) -> None:
+    """A mass, a force or an acceleration is no coordinate; a kind has `sections`."""
     for one in coordinates.values():
         for unit, what in NO_COORDINATES.items():
             if has_dimension(one.unit, unit) and not one.angle:
+                section = re.search(r"[,;][^`]*`(\w+)`", what)
+                if section[1] not in sections:
+                    what = f"{what[: section.start()]}; name a column of positions"
                 reject("unit of no coordinate", one.use, unit=one.unit, what=what)
 
 

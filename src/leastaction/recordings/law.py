@@ -56,6 +56,8 @@ LARGEST_REMAINING = 3.0
 FIGURES = ("prediction", "residuals", "dynamics")
 # Of a randomly excited motion.
 SHAKEN_FIGURES = ("spectra", "innovations", "one_step", "force_spectrum")
+# Refusals of motions from which no law could be learned, and one can be tested.
+OF_KNOWN_LAW = ["sampling", "noise", "length"]
 FORCELESS = "the law has inertia, and no force that moves it"
 # First line of a law.
 FIXED = "fixed (sets the scale)"
@@ -440,8 +442,8 @@ class Law(LawPage, IdentifiedModel):
     def test(
         self,
         data: Any,
-        *,
         time: Any = None,
+        *,
         coordinates: Mapping | None = None,
         trajectory: str | None = None,
         inputs: Mapping | None = None,
@@ -466,8 +468,9 @@ class Law(LawPage, IdentifiedModel):
         from leastaction.recordings.measured_rollout import predict
 
         self._predictable()
-        columns = {"inputs": inputs}
-        example, _ = described(data, time, coordinates, trajectory, columns, reading)
+        columns, known = {"inputs": inputs}, {"accept": OF_KNOWN_LAW}
+        entries = data, time, coordinates, trajectory, columns, reading
+        example, _ = described(*entries, known)
         ours = self.coordinates, bool(self.inputs)
         names, driven = (example["import"][k] for k in ("coordinates", "inputs"))
         if (tuple(names), bool(driven)) != ours:
@@ -483,7 +486,9 @@ class Law(LawPage, IdentifiedModel):
         rollout = predict(observations, self.model, {"start": None})
         return Law(self.model, self.observations, rollout, self.title, self.seconds)
 
-    def score(self, data: Any = None, **how: Any) -> Comparison | float:
+    def score(
+        self, data: Any = None, time: Any = None, **how: Any
+    ) -> Comparison | float:
         """R² of free runs over held-out trajectories, or over all of other `data`.
 
         The mean over coordinates; the state of a run is fitted to its begin.
@@ -494,8 +499,8 @@ class Law(LawPage, IdentifiedModel):
             Those held out if None; others as :func:`leastaction.learn` takes them; or a
             known :class:`~leastaction.System`, for terms and coefficients beside those
             of it, see :meth:`leastaction.IdentifiedModel.score`.
-        how
-            `time`, `coordinates` and all else of other data, as of :meth:`test`.
+        time, how
+            `coordinates` and all else of other data, as of :meth:`test`.
 
         Raises
         ------
@@ -505,7 +510,7 @@ class Law(LawPage, IdentifiedModel):
         """
         if isinstance(data, System):
             return super().score(data)
-        law = self if data is None else self.test(data, **how)
+        law = self if data is None else self.test(data, time, **how)
         one = law._predictable().isel(replicate=0)
         measured, error = one["q_measured"], one["q_estimate"] - one["q_measured"]
         missed = (error**2).sum("path_sample")

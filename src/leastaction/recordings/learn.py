@@ -35,13 +35,18 @@ ANGLES = {
     *("azimuth", "roll", "pitch", "yaw"),
 }
 TIME, TRAJECTORY = "time", "trajectory"
+# What is no key of `import` here.
+NO_KEYS = {
+    "files": "files are the data: give their paths first, in a list",
+    "t": "unknown argument 't'; write time=..., or the times as second argument",
+}
 
 
 @speaks_python
 def learn(
     data: Any,
+    time: Any = None,
     *,
-    time: Any,
     kind: str = MOTION,
     coordinates: Mapping | Sequence[str] | None = None,
     trajectory: str | None = None,
@@ -68,8 +73,9 @@ def learn(
     data
         Paths (CSV, white space, NetCDF); tables: a :class:`pandas.DataFrame`, one of
         polars, a structured array, a mapping of columns; arrays by name, of shape
-        (time,) or (trajectory, time), or lists of trajectories; or an
-        :class:`xarray.Dataset` over (time,) or (trajectory, time) with `units`.
+        (time,) or (trajectory, time), or lists of trajectories; one array (time,) of a
+        coordinate x; or an :class:`xarray.Dataset` over (time,) or (trajectory, time)
+        with `units`.
     time
         Of a table or dataset its name, ``{"column": "ms", "unit": "ms"}`` in another
         unit than s, or ``{"rate": 100}`` in Hz. Of arrays their times in s, one array
@@ -233,8 +239,9 @@ def described(
     Arguments and errors as of :func:`learn`; `columns` are its velocities,
     accelerations and inputs, `sections` those of the YAML beside `import`.
     """
-    if "files" in reading:
-        raise RecordingError("files are the data: give their paths first, in a list")
+    for key, words in NO_KEYS.items():
+        if key in reading:
+            raise RecordingError(words)
     files, frames, keys, units = tables_of(data, time, trajectory)
     try:
         of_kind = kind_of({**(sections or {}), "import": reading})
@@ -285,6 +292,9 @@ def tables_of(data, time, trajectory) -> tuple[list[str], list, dict, dict]:
     import xarray as xr
 
     keys = {"time": time} | ({} if trajectory is None else {"trajectory": trajectory})
+    is_array = getattr(data, "ndim", 0) == 1 and not getattr(data.dtype, "names", ())
+    if is_array or (isinstance(data, list) and data and isinstance(data[0], Real)):
+        data = {"x": data}
     parts = data if isinstance(data, list | tuple) and data else [data]
     if all(isinstance(one, str | Path) for one in parts):
         return [str(one) for one in parts], [], keys, {}
@@ -308,15 +318,30 @@ def tables_of(data, time, trajectory) -> tuple[list[str], list, dict, dict]:
         arrays, times, clock = data, time, {"column": TIME}
         units = dict.fromkeys(map(str, data))
     else:
-        raise RecordingError(
-            f"data are {type(data).__name__}; expected a path, a pandas.DataFrame, "
-            "arrays by name such as {'theta': theta}, or an xarray.Dataset"
-        )
+        raise RecordingError(_nameless(data))
     frame, step = _frame(arrays, times)
     keys = {"time": clock if step is None else {"rate": 1 / step}}
     if frame[TRAJECTORY].nunique() > 1:
         keys["trajectory"] = TRAJECTORY
     return ["the arrays"], [frame], keys, units
+
+
+def _nameless(data) -> str:
+    """What is expected instead of arrays without a name, as the line to type."""
+    shape = np.shape(data)
+    if len(shape) != 2 or not 0 < shape[1] < shape[0]:
+        return (
+            f"data are {type(data).__name__}; expected a path, a pandas.DataFrame, "
+            "arrays by name such as {'theta': theta}, or an xarray.Dataset"
+        )
+    names = [f"'x{k}': x[:, {k}]" for k in range(shape[1])]
+    pair = ["'x': x[:, 0]", "'xdot': x[:, 1]"] if shape[1] == 2 else []
+    lines = [f"la.learn({{{', '.join(some)}}}, t)" for some in (names, pair) if some]
+    of_pair = f", or {lines[1]} of a position and its velocity" if pair else ""
+    return (
+        f"the array of shape {shape} has no names of coordinates; if x is that array "
+        f"and t the times, write {lines[0]}{of_pair}"
+    )
 
 
 def frame_of(data, is_named: bool):

@@ -14,6 +14,7 @@ from leastaction.core.units import (
     dimension_of,
     parsed_unit,
     registry,
+    shortest,
     unit_text,
     units_with_rates,
 )
@@ -45,11 +46,11 @@ def coefficient_units(
             of = known[term if constant else names[0]]
             scale = (energy / of * second**0.5) ** (2 if kind == "S^2" else 1)
             if constant:
-                return _shortest(scale)
+                return shortest(scale)
             if len({known[name] for name in names}) > 1:
                 return ""  # the terms do not say whose volatility they are of
         try:
-            return _shortest(scale / dimension_of(parse(term, list(known)), known))
+            return shortest(scale / dimension_of(parse(term, list(known)), known))
         except DimensionError:
             return ""
 
@@ -62,8 +63,8 @@ def energy_and_force_units(
     """Unit of L, and that of the force of every coordinate, L over the coordinate."""
     known = _known_units(model, observations)
     energy = _energy(model, observations, known)
-    forces = [_shortest(energy / known[name]) for name in model.coordinates]
-    return _shortest(energy), forces
+    forces = [shortest(energy / known[name]) for name in model.coordinates]
+    return shortest(energy), forces
 
 
 def _known_units(model: IdentifiedModel, observations: xr.Dataset) -> Mapping:
@@ -112,10 +113,3 @@ def _energy(model, observations, known) -> pint.Unit:
         if model.standard_error(term) == 0:
             return dimension_of(parse(term, list(known)), known)
     return registry().dimensionless
-
-
-def _shortest(unit: pint.Unit) -> str:
-    """As it follows from the units given, or in base units; an angle is a number."""
-    base = registry().get_base_units(unit)[1]
-    text = min((f"{u:~P}" for u in (base, unit)), key=len) or "1"
-    return text.replace("m·N", "N·m")
