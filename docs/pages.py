@@ -27,7 +27,7 @@ from leastaction_papers import PAPERS
 API = Path(__file__).parent / "api"
 PACKAGES = ("core", *FAMILIES)
 # Folder of each paper; its fields have one of their own.
-REPLICAS = [package.partition(".")[2] for package in PAPERS.values()]
+REPLICAS = [p.partition(".")[2] for p in dict.fromkeys(PAPERS.values())]
 STAGES = (
     "simulate",
     "import",
@@ -227,7 +227,7 @@ def _methods(package: str) -> str:
         for step in declared(Step)
         if step.__module__ == f"{package}.recipes" and hasattr(step, "run")
     ]
-    name = package.partition(".")[2].replace(".", ", ").replace("_", " ")
+    name = package.partition(".")[2].replace("_", " ")
     text = f"# {name.capitalize()}: methods and settings\n"
     for stage in STAGES:
         here = [one for one in steps if one.stage == stage]

@@ -6,7 +6,7 @@ from stages import simulate
 from leastaction.core.estimate import model_dataset
 from leastaction.fields import modal_gmm, modal_moments
 from leastaction.fields.field_system import FieldSystem
-from leastaction_papers.stochastic_lagrangian.fields import nodal
+from leastaction_papers.stochastic_lagrangian import nodal
 
 LIBRARY = {
     "reference": "u_t**2/2",

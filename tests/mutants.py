@@ -16,7 +16,7 @@ the traced tests and `SPARE` s.
 
 Not mutated, as no result depends on it: text (raised, warned, printed, formatted,
 `repr`), annotations, what only makes faster or refuses (`SPEED`, and how much is done
-at once: constants `..._PER_BATCH`), figures, reports, bars of progress. All else
+at once: `..._PER_BATCH`, `..._PER_PIECE`), figures, reports, bars of progress. All else
 counts, whether a test could see it or not.
 """
 
@@ -195,7 +195,7 @@ def without_result(node: ast.AST) -> bool:
         case ast.FunctionDef(name="__repr__"):
             return True
         case ast.Assign(targets=[ast.Name(name)]):
-            return name.endswith("_PER_BATCH")
+            return name.endswith(("_PER_BATCH", "_PER_PIECE"))
         case ast.If(test=ast.Name("TYPE_CHECKING") | ast.Compare(ast.Name("__name__"))):
             return True
         case ast.Call(func=ast.Name(name) | ast.Attribute(attr=name)):
@@ -369,12 +369,13 @@ def replace(file: str, tree: ast.Module) -> None:
         code = at.pop()
         codes[code.co_qualname, code.co_firstlineno] = code
         at += [c for c in code.co_consts if isinstance(c, CodeType)]
+    gc.unfreeze()  # what is frozen is not among the objects
     for function in gc.get_objects():
         if isinstance(function, FunctionType):
             code = function.__code__
             if code.co_filename == file:
                 key = code.co_qualname, code.co_firstlineno
-                function.__code__ = codes[key]
+                function.__code__ = codes.get(key, code)
 
 
 def run(
@@ -578,6 +579,7 @@ def main() -> None:
         node = list(ast.walk(tree))[rng.choice(nodes)]
         before = ast.unparse(node).partition("\n")[0]
         mutate(node)
+        compile(ast.fix_missing_locations(tree), str(module), "exec")
         after = ast.unparse(node).partition("\n")[0]
         said = mutants.outcome(module, node.lineno, tree)
         counts[said] += 1

@@ -141,7 +141,7 @@ def parser() -> argparse.ArgumentParser:
     command("describe", about, _describe, *READING)
     about = "write law.md, figures and model.nc of a table"
     command("learn", about, _learn, *READING, *CLOCK, *LEARN)
-    about = "write modes.md, figures and modes.csv of a randomly shaken table"
+    about = "write modes.md, .csv and .npz, and figures, of a randomly shaken table"
     command("modes", about, _modes, *READING, *CLOCK, *MODES)
     about = "stiffness and sensor of a trapped particle from its spectrum"
     command("calibrate", about, _calibrate, *READING, *CLOCK, *CALIBRATE)
@@ -312,10 +312,12 @@ def _modes(options) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     save_text(merged.to_markdown(), options.out / "modes.md")
     merged.to_csv(options.out / "modes.csv")
+    merged.to_npz(options.out / "modes.npz")
     for name in merged.figures:
         save_figure(merged.plot(name), options.out / f"{name}.png")
     print(merged)
-    made = ["modes.md", "modes.csv", *(f"{name}.png" for name in merged.figures)]
+    made = ["modes.md", "modes.csv", "modes.npz"]
+    made += [f"{name}.png" for name in merged.figures]
     print(f"Written to {options.out}/: {', '.join(made)}", file=sys.stderr)
 
 

@@ -24,8 +24,8 @@ from leastaction.core.recipe import Recipe
 from leastaction.recipes import of_kind
 from leastaction_papers import PAPERS
 
-# Packages with recipes by the names of papers; the fields are of the first paper, too.
-_PACKAGES = {name.partition(".")[2].replace(".", "_"): name for name in PAPERS.values()}
+# Packages with recipes by the names of papers.
+_PACKAGES = {name.partition(".")[2]: name for name in PAPERS.values()}
 
 
 class PaperRecipes:

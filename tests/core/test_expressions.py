@@ -9,12 +9,7 @@ import sympy as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leastaction.core.expressions import (
-    ExpressionError,
-    check_name,
-    parse,
-    symbol,
-)
+from leastaction.core.expressions import ExpressionError, check_name, parse, symbol
 
 NAMES = ("x", "xdot", "k")
 x, k = symbol("x"), symbol("k")

@@ -8,11 +8,7 @@ import sympy as sp
 from support import observe, oscillator, recommended
 
 from leastaction.core import variance_function
-from leastaction.core.variance_function import (
-    THIRD_DIFFERENCE,
-    interpret,
-    step_average,
-)
+from leastaction.core.variance_function import THIRD_DIFFERENCE, interpret, step_average
 
 X, V = sp.Symbol("x", real=True), sp.Symbol("xdot", real=True)
 TERMS = [sp.Integer(1), X, V, X**2, X * V, V**2]

@@ -7,10 +7,7 @@ from density_support import oscillator
 from scipy.linalg import expm, solve_continuous_lyapunov
 
 from leastaction.core.system import System
-from leastaction.densities.runge_kutta_gill import (
-    integrator,
-    stratonovich_acceleration,
-)
+from leastaction.densities.runge_kutta_gill import integrator, stratonovich_acceleration
 
 PENDULUM = {
     "coordinates": {"th": {"unit": "rad"}},

@@ -165,7 +165,7 @@ def test_intervals_hold_close_to_detailed_balance():
 
 def test_the_level_set_is_half_the_squared_volatility():
     levels = [0.1, 0.4, 1.0]
-    asked = {"volatility": levels, "given": {"-x**2/2": 1.0}}
+    asked = {"volatility": levels, "coefficients": {"-x**2/2": 1.0}}
     model = identified(exact(), "recommended", level_set=asked)
     np.testing.assert_allclose(
         model["level_dissipation_estimate"][0], np.square(levels) / 2, rtol=1e-4
@@ -176,7 +176,7 @@ def test_the_level_set_is_half_the_squared_volatility():
 def test_a_level_set_is_one_estimate_for_each_of_its_points(estimator):
     """With k and a given in the library, and c estimated, point by point."""
     levels, data = [0.04, 0.3, 1.0], drawn(np.random.default_rng(6), 200_000)
-    asked = {"volatility": levels, "given": {"-x**2/2": 1.0}}
+    asked = {"volatility": levels, "coefficients": {"-x**2/2": 1.0}}
     whole = identified(data, estimator, level_set=asked)
     for i, a in enumerate(levels):
         known = {"lagrangian": {"-x**2/2": 1.0}, "volatility": {"x": {"1": a**2}}}

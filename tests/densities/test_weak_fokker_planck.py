@@ -3,14 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from density_support import (
-    LIBRARY,
-    dataset,
-    exact,
-    oscillator,
-    shares,
-    simulation,
-)
+from density_support import LIBRARY, dataset, exact, oscillator, shares, simulation
 from stages import assemble, differentiate
 
 from leastaction.core.contracts import check

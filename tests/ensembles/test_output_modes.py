@@ -7,7 +7,12 @@ from numpy.testing import assert_allclose
 from scipy.signal import lfilter
 
 from leastaction.ensembles import innovations_form as form
-from leastaction.ensembles.output_modes import TONE, output_modes, unbiased_ratio
+from leastaction.ensembles.output_modes import (
+    DRIFT,
+    TONE,
+    output_modes,
+    unbiased_ratio,
+)
 from leastaction.ensembles.stochastic_subspace import StochasticRealisation
 
 DT, SAMPLES = 0.02, 6000
@@ -96,6 +101,28 @@ def test_a_fragment_of_a_record_hides_no_tone():
     tone = np.sin(2 * np.pi * DT * np.arange(SAMPLES))[:, None]
     data = found(y + 0.5 * y.std(axis=0) * tone, y[:9])
     assert list(data["kind"].values) == [TONE, "mode", "mode"]
+
+
+@pytest.mark.parametrize(
+    ("frequency", "drift"), [(1.3, 0.03), (1.3, 0.1), (7.0, 0.01), (7.0, 0.1)]
+)
+def test_a_tone_that_drifts_is_no_mode(frequency, drift):
+    part = np.arange(SAMPLES) / SAMPLES
+    turns = frequency * DT * SAMPLES * (part + drift * (part**2 - part) / 2)
+    y = outputs(3)
+    data = found(y + 0.5 * y.std(axis=0) * np.sin(2 * np.pi * turns)[:, None])
+    near = np.abs(data["frequency"].values / frequency - 1) < drift
+    kinds = data["kind"].values
+    assert set(kinds[near]) == {DRIFT} and list(kinds[~near]) == ["mode", "mode"]
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_white_noise_has_no_mode(width):
+    """In one record of four the likeliest model with a state had one."""
+    for seed in range(10):
+        y = np.random.default_rng([seed, width]).standard_normal((1500, width))
+        data = output_modes([y], DT, list("abcd"[:width]))
+        assert not data.sizes["mode"] and data.attrs["order"] == 0
 
 
 def test_units_and_the_order_of_sensors_do_not_matter():

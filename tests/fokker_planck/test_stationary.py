@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from density_support import (
-    LIBRARY,
-    drawn,
-    exact,
-    identified,
-    simulation,
-)
+from density_support import LIBRARY, drawn, exact, identified, simulation
 from stages import validate
 
 from leastaction.core.families import system_from_config
@@ -38,7 +32,7 @@ SYSTEM = {
     "volatility": {"x": "a"},
 }
 K, C = "lagrangian: -x**2/2", "dissipation: xdot**2/2"
-LEVELS = {"volatility": [0.2, 0.6, 1.0], "given": {"-x**2/2": 1.0}}
+LEVELS = {"volatility": [0.2, 0.6, 1.0], "coefficients": {"-x**2/2": 1.0}}
 UNKNOWN = {**LIBRARY, "known": {"lagrangian": {"-x**2/2": 1.0}}}
 
 

@@ -38,6 +38,11 @@ def test_the_command_writes_what_python_finds(tmp_path, monkeypatch, capsys):
     assert_allclose(read["frequency"], modes.table["frequency"])
     shape = read["b real"] + 1j * read["b imaginary"]
     assert_allclose(shape, modes.shapes[:, 1])
+    with np.load("modes/modes.npz") as exported:
+        assert_allclose(exported["Fn"], modes.table["frequency"])
+        assert_allclose(exported["Phi"], modes.shapes.T)
+        assert_allclose(exported["Xi_std"], modes.table["damping_ratio_std"])
+        assert list(exported["sens_names"]) == ["a", "b", "c"]
     for name in modes.figures:
         assert (tmp_path / f"modes/{name}.png").stat().st_size > 1000
 

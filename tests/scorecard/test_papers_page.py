@@ -14,8 +14,7 @@ from leastaction_papers.scorecard.pages import (
     results_page,
     scorecard_page,
 )
-from leastaction_papers.scorecard.readings import numbers_of
-from leastaction_papers.scorecard.scorecard import _frame, scorecard
+from leastaction_papers.scorecard.scorecard import _frame, numbers_of, scorecard
 from leastaction_papers.scorecard.templates import thumbnail
 
 SETTINGS = {

@@ -13,10 +13,10 @@ from leastaction.figures.style import draw, finding
 from leastaction_papers.port_hamiltonian.figures.effort_reconstruction import _units
 from leastaction_papers.port_hamiltonian.figures.learning_curves import NEGLIGIBLE
 from leastaction_papers.port_hamiltonian.scores import curves
+from leastaction_papers.scorecard import example_figures
 from leastaction_papers.scorecard.looks import colored
 from leastaction_papers.scorecard.panel import Panel
 from leastaction_papers.scorecard.readable import plain_scientific
-from leastaction_papers.scorecard.registry import example_figures
 from leastaction_papers.scorecard.scorecard import example_rows
 from leastaction_papers.scorecard.tables import render, table
 

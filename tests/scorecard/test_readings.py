@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 
 from leastaction_papers.scorecard.case import make_row
-from leastaction_papers.scorecard.readings import OURS, RECIPE, judged, numbers_of
-from leastaction_papers.scorecard.scorecard import _frame
+from leastaction_papers.scorecard.scorecard import (
+    OURS,
+    RECIPE,
+    _frame,
+    judged,
+    numbers_of,
+)
 from leastaction_papers.scorecard.verdict import OTHER_SETTING
 
 WORDS = {"meets": 1.0, "not-reproduced": 2.0}

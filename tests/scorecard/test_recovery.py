@@ -11,7 +11,6 @@ from leastaction_papers.scorecard.recovery import (
     coverage,
     largest_noise,
     recovery,
-    wilson,
 )
 from leastaction_papers.scorecard.scores import truth_of
 
@@ -119,10 +118,3 @@ def test_of_levels_that_were_not_done_nothing_is_claimed():
     assert np.isnan(limit.level)
     assert limit.lowest == 1e-3
     assert limit.between == (0.0, 1e-3)
-
-
-def test_an_interval_of_a_share_holds_it_and_never_leaves_it():
-    for hits in range(11):
-        low, high = wilson(hits, 10)
-        assert 0 <= low <= hits / 10 <= high <= 1
-        assert high > low

@@ -8,11 +8,11 @@ from synthetic import SIGMA, STIFFNESS, config, model, rollout
 from leastaction_papers.scorecard import verdict
 from leastaction_papers.scorecard.pages import scorecard_page
 from leastaction_papers.scorecard.panel import Panel
-from leastaction_papers.scorecard.readings import OURS
 from leastaction_papers.scorecard.scorecard import (
     COLUMNS,
     EXTRA,
     FACTS,
+    OURS,
     example_rows,
     from_csv,
     pooled_rows,

@@ -12,7 +12,7 @@ from leastaction.snapshots.backward_error import (
     on_shell,
     total_derivative,
 )
-from leastaction_papers.shadow_integration.formulas import (
+from leastaction_papers.shadow_integration.tables import (
     STEP,
     general_coefficient,
     modified_lagrangian,

@@ -6,8 +6,10 @@ import sympy as sp
 from leastaction.core.expressions import parse, symbol
 from leastaction_papers.scorecard.panel import Panel
 from leastaction_papers.scorecard.tables import render
-from leastaction_papers.shadow_integration.formulas import modified_lagrangian
-from leastaction_papers.shadow_integration.tables import modified_lagrangians
+from leastaction_papers.shadow_integration.tables import (
+    modified_lagrangian,
+    modified_lagrangians,
+)
 
 SYSTEM = {
     "coordinates": {"th": {"unit": "rad"}},

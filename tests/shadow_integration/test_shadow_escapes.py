@@ -6,9 +6,7 @@ import synthetic_shadow as synthetic
 
 from leastaction.figures.style import draw, finding
 from leastaction_papers.scorecard.verdict import reproduces
-from leastaction_papers.shadow_integration.figures.escape_paths import (
-    kaplan_meier,
-)
+from leastaction_papers.shadow_integration.figures.escape_paths import kaplan_meier
 
 STOP = 100.0
 PLANE = {

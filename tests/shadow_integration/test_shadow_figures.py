@@ -8,7 +8,7 @@ from synthetic_shadow import box, config, model, panel, rollout
 
 from leastaction.core.families import system_from_config
 from leastaction.figures.style import draw, finding
-from leastaction_papers.scorecard.registry import example_figures
+from leastaction_papers.scorecard import example_figures
 from leastaction_papers.scorecard.tables import render, table
 from leastaction_papers.shadow_integration.figures._shared import largest_by_window
 

@@ -9,7 +9,7 @@ from leastaction import load as load_law
 from leastaction.core.contracts import check
 from leastaction.core.files import load, save
 from leastaction.snapshots.learned_model import LearnedLagrangian
-from leastaction_papers.shadow_integration.learned_flow import LearnedFlow
+from leastaction_papers.shadow_integration.gaussian_processes import LearnedFlow
 
 KEY = {"example": "e", "seed": 1}
 SIMULATION = motion_settings(

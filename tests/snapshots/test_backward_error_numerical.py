@@ -19,7 +19,7 @@ from leastaction.snapshots.backward_error_numerical import (
     needed_order,
 )
 from leastaction.snapshots.discrete_lagrangian import RULES
-from leastaction_papers.shadow_integration import formulas
+from leastaction_papers.shadow_integration import tables
 
 inverse_modified_lagrangian = partial(modified_lagrangian, inverse=True)
 
@@ -203,9 +203,8 @@ def test_numbers_are_those_of_the_formula(n, order, more, inverse, rule):
     q, v = states(n)
     given = derivatives(n, order + more)(q, v)
     found = modified_lagrangian(given, v, 0.25, order, rule, inverse)
-    formula = formulas.modified_lagrangian(
-        lagrangian(n), NAMES[:n], order, rule, 0.25, inverse
-    )
+    how = order, rule, 0.25, inverse
+    formula = tables.modified_lagrangian(lagrangian(n), NAMES[:n], *how)
     expected = partial_derivatives(formula, NAMES[:n], more)(q, v)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
 

@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from leastaction.core.multi_index import multi_indices
-from leastaction.snapshots.bases import (
-    RadialBasis,
-    WeightSpace,
-    scaled_inputs,
-)
+from leastaction.snapshots.bases import RadialBasis, WeightSpace, scaled_inputs
 
 RNG = np.random.default_rng(1)
 STATES = RNG.uniform(-1, 1, (7, 4))

@@ -2,10 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from leastaction.snapshots.constrained_rows import (
-    constrained,
-    damped_coefficients,
-)
+from leastaction.snapshots.constrained_rows import constrained, damped_coefficients
 
 RNG = np.random.default_rng(4)
 CONDITIONS, VALUES = RNG.normal(size=(2, 7)), np.array([1.0, 0.0])

@@ -1,5 +1,6 @@
 """Symmetries of Lagrangians learned from snapshots: found, denied, imposed."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,7 +20,13 @@ from leastaction.snapshots.discrete_lagrangian import (
     positions_of,
 )
 from leastaction.snapshots.errors_in_variables import orthogonal_distance_regression
-from leastaction.snapshots.invariance import find, invariance, screw_of, without_fits
+from leastaction.snapshots.invariance import (
+    find,
+    generated,
+    invariance,
+    screw_of,
+    without_fits,
+)
 from leastaction.snapshots.invariant_features import adapted, invariant_sums
 from leastaction.snapshots.learned_model import LearnedLagrangian
 from leastaction.snapshots.symmetric_fits import SymmetricFits
@@ -178,27 +185,37 @@ def test_an_imposed_rotation_holds_all_around_its_centre():
     assert model.basis.fixed_point == pytest.approx(0, abs=1e-12)
 
 
-def test_polynomials_about_a_far_point_deny_nothing():
-    """Kepler in space: features of turned states have one rotation, not two."""
-    text = "(xdot**2 + ydot**2 + zdot**2)/2 + 1/sqrt(x**2 + y**2 + z**2)"
+def space(potential: str, trajectories=30, level=1e-4):
+    """Snapshots of planets in space, on one side of the centre."""
     box = {"x0": [0.85, 1.15], "y0": [-0.15, 0.15], "z0": [-0.15, 0.15]}
     box |= {"u0": [-0.2, 0.2], "v0": [0.8, 1.2], "w0": [-0.2, 0.2]}
     names = dict(zip(("x", "y", "z", "xdot", "ydot", "zdot"), box, strict=True))
-    data = la.System(text).simulate(
+    return la.System(f"(xdot**2 + ydot**2 + zdot**2)/2 + {potential}").simulate(
         duration=0.48,
         time_step=0.06,
-        trajectories=30,
+        trajectories=trajectories,
         initial_state=names | {"random": {k: {"uniform": v} for k, v in box.items()}},
-        noise={"channels": ["q"], "levels": [0.0]},
+        noise={"channels": ["q"], "levels": [level]},
         seed=4,
     )
+
+
+def test_polynomials_about_a_far_point_deny_nothing():
+    """A rotation about a far axis, and a shift along it, have no turned features."""
+    data = space("1/sqrt(x**2 + y**2)", level=0.0)
     fits = fits_without(recorded(data, "independent", 0.0))
-    turns = [np.zeros((3, 3)), np.zeros((3, 3))]
-    for turn, i in zip(turns, (1, 2), strict=True):
-        turn[i, 0], turn[0, i] = 1.0, -1.0
-    one, other = (Symmetry(np.zeros(3), turn, 0.0, 1.0, True) for turn in turns)
-    assert fits.odds([one]) > 10 * DECISIVE and fits.odds([other]) > 10 * DECISIVE
-    assert np.isnan(fits.odds([one, other], fits.odds([one])))
+    none = np.zeros((3, 3))
+    turn = Symmetry(np.zeros(3), np.cross(np.eye(3), [0, 0, -1.0]), 0.0, 1.0, True)
+    shift = Symmetry(np.array([0.0, 0.0, 1.0]), none, 0.0, 1.0, True)
+    assert fits.odds([turn]) > 10 * DECISIVE and fits.odds([shift]) > 10 * DECISIVE
+    assert np.isnan(fits.odds([turn, shift], fits.odds([turn])))
+
+
+def test_all_rotations_about_a_far_centre_are_found():
+    """Three invariants of Kepler in space; polynomials about the centre are poor."""
+    model = fitted(space("1/sqrt(x**2 + y**2 + z**2)", 60))
+    found = {s.noether("xyz") for s in model.symmetries if s.verdict == "found"}
+    assert found == {"x*p_y - y*p_x", "x*p_z - z*p_x", "y*p_z - z*p_y"}
 
 
 SCREW = (
@@ -284,6 +301,22 @@ def test_an_imposed_symmetry_conserves_its_quantity():
     free = learned(CENTRAL).rollout([0.5, 0.1, -0.2, 0.6], 300)
     drifts = (turn.field(free.positions) * free.momenta).sum(axis=1)
     assert np.ptp(drifts) > 1e3 * np.ptp(values)
+
+
+def test_a_bracket_of_symmetries_is_none_further():
+    """Two rotations of space make the third, a translation across an axis another."""
+    turns = [np.cross(np.eye(3), axis) for axis in np.eye(3)]
+    first, second, third = (
+        Symmetry(-turn @ np.ones(3), turn, 0.0, 1.0, True) for turn in turns
+    )
+    other = replace(third, offset=np.zeros(3))
+    along, across = (
+        Symmetry(axis, np.zeros((3, 3)), 0.0, 1.0, True) for axis in np.eye(3)[[0, 1]]
+    )
+    last = replace(along, offset=np.array([0.0, 0.0, 1.0]))
+    assert generated(third, [first, second]) and not generated(third, [first])
+    assert not generated(other, [first, second]) and not generated(first, [])
+    assert generated(last, [first, across]) and not generated(last, [first, along])
 
 
 def test_sums_are_invariant_everywhere():

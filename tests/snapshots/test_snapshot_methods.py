@@ -7,14 +7,11 @@ import snapshot_support as support
 import leastaction as la
 from leastaction.core.contracts import check
 from leastaction.snapshots import discrete_euler_lagrange
-from leastaction.snapshots.constrained_rows import (
-    evidence_maximisation,
-    minimum_norm,
-)
+from leastaction.snapshots.constrained_rows import evidence_maximisation, minimum_norm
 from leastaction.snapshots.discrete_lagrangian import one_step_errors, whitened
 from leastaction.snapshots.learned_model import LearnedLagrangian
 from leastaction_papers.shadow_integration import gaussian_processes as gp
-from leastaction_papers.shadow_integration.learned_flow import LearnedFlow
+from leastaction_papers.shadow_integration.gaussian_processes import LearnedFlow
 
 
 def learned(observations, damping="evidence", **changes):

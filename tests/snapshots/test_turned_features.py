@@ -41,17 +41,41 @@ def turned(dof: int, advance: float, degree: int = 4):
     return turned_features(given, [one], states), states, moved
 
 
-@pytest.mark.parametrize(("dof", "advance"), MOTIONS)
+def central(degree: int = 4):
+    """As :func:`turned`, of all rotations about the centre, by two of their axes."""
+    skew = np.diag([1.0, 2.0, 0.5]) @ AXES
+    matrices = [
+        np.linalg.solve(skew, np.cross(np.eye(3), axis) @ skew) for axis in AXES[:2]
+    ]
+    both = [Symmetry(-m @ CENTRE, m, 0.0, 1.0, True) for m in matrices]
+    states = RNG.uniform(-1, 1, (9, 6))
+    turn = expm(0.7 * matrices[0]) @ expm(-0.4 * matrices[1])
+    moved = states @ np.kron(np.eye(2), turn).T
+    moved[:, :3] += CENTRE - turn @ CENTRE
+    given = WeightSpace(degree, 1.3, np.eye(6), np.zeros(6))
+    return turned_features(given, both, states), states, moved
+
+
+def features_of(dof: int, advance: float | None):
+    """Those of one motion; of all rotations of space where there is no advance."""
+    return central() if advance is None else turned(dof, advance)
+
+
+ALL = [*MOTIONS, (3, None)]
+
+
+@pytest.mark.parametrize(("dof", "advance"), ALL)
 def test_features_are_the_same_all_around_the_fixed_point(dof, advance):
-    basis, states, moved = turned(dof, advance)
+    basis, states, moved = features_of(dof, advance)
     values = basis.partial(states)
     np.testing.assert_allclose(basis.partial(moved), values, rtol=1e-9, atol=1e-12)
-    assert len(basis.inputs) == 2 * dof - 1 and np.ptp(values, axis=0)[1:].all()
+    inputs = 3 if advance is None else 2 * dof - 1
+    assert len(basis.inputs) == inputs and np.ptp(values, axis=0)[1:].all()
 
 
-@pytest.mark.parametrize(("dof", "advance"), MOTIONS)
+@pytest.mark.parametrize(("dof", "advance"), ALL)
 def test_derivatives_are_those_of_difference_quotients(dof, advance):
-    basis, states, _ = turned(dof, advance)
+    basis, states, _ = features_of(dof, advance)
     b, step = RNG.standard_normal(basis.size), 1e-5
     found, every = basis.derivatives(states, b, 3), factors(2 * dof, 3)
     for i, shift in enumerate(step * np.eye(2 * dof)):
@@ -64,9 +88,9 @@ def test_derivatives_are_those_of_difference_quotients(dof, advance):
         np.testing.assert_allclose(basis.partial(states, *axes) @ b, row, atol=1e-11)
 
 
-@pytest.mark.parametrize(("dof", "advance"), MOTIONS)
+@pytest.mark.parametrize(("dof", "advance"), ALL)
 def test_compiled_jets_are_the_partial_derivatives(dof, advance):
-    basis, states, moved = turned(dof, advance)
+    basis, states, moved = features_of(dof, advance)
     b, both = RNG.standard_normal(basis.size), np.concatenate([states, moved])
     found = basis.derivatives(both, b, 2)
     gradient, hessian = VariationalIntegrator(basis, b, 0.1, "midpoint").jet(both)
@@ -77,13 +101,16 @@ def test_compiled_jets_are_the_partial_derivatives(dof, advance):
             np.testing.assert_allclose(jet, row, atol=1e-11 * size)
 
 
-def test_only_one_rotation_of_one_plane_or_one_screw_turns():
+def test_only_rotations_about_one_point_or_one_screw_turn():
     basis, states, _ = turned(2, 0.0)
     shift = Symmetry(np.ones(2), np.zeros((2, 2)), 0.0, 1.0, True)
     squeeze = Symmetry(np.zeros(2), np.diag([1.0, -1.0]), 0.0, 1.0, True)
     one = motion(2, centre=np.zeros(2))
     for some in ([shift], [squeeze], [one, shift], []):
         assert turned_features(basis, some, states) is None
+    basis, states, _ = turned(3, 0.0)
+    for other in (motion(3, 1.0), Symmetry(AXES[:, 0], np.zeros((3, 3)), 0.0, 1, True)):
+        assert turned_features(basis, [motion(3), other], states) is None
 
 
 def test_features_of_a_screw_motion_depend_on_its_pitch():

@@ -5,7 +5,7 @@ import pytest
 from field_support import FIRST_CANTILEVER_ROOT, cantilever, field, observe, string
 from scipy.linalg import eigh
 
-from leastaction_papers.stochastic_lagrangian.fields import hermite
+from leastaction_papers.stochastic_lagrangian import hermite
 
 
 def test_the_first_frequency_converges_at_fourth_order():

@@ -7,7 +7,7 @@ from stages import validate
 from support import OSCILLATOR_LIBRARY, model_of, observe, oscillator, system
 
 from leastaction.core.contracts import problems
-from leastaction_papers.stochastic_lagrangian.comparison import comparison
+from leastaction_papers.stochastic_lagrangian.rollout import comparison
 
 EXACT = {"xdot**2": 0.5, "x**2": -12.5}
 SETTINGS = {"lengths": 3, "trajectories": 20, "samples": 51}

@@ -12,10 +12,7 @@ from leastaction.core.euler_lagrange import (
     velocity_names,
 )
 from leastaction.core.library import Library
-from leastaction.trajectories.library_equations import (
-    gram_matrices,
-    library_equations,
-)
+from leastaction.trajectories.library_equations import gram_matrices, library_equations
 
 COORDINATES = ("x", "th")
 CONFIG = {

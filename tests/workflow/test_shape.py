@@ -17,7 +17,7 @@ from leastaction.core.sources import ROOT as SRC
 from leastaction.core.sources import source_files
 from leastaction_papers import PAPERS
 from leastaction_papers.configuration.schemas import schemas
-from leastaction_papers.scorecard.registry import example_figures
+from leastaction_papers.scorecard import example_figures
 
 ROOT = Path(__file__).parents[2]
 

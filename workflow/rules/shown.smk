@@ -14,7 +14,7 @@ from leastaction_papers.configuration.jobs import (
 )
 
 
-from leastaction_papers.scorecard.registry import paper_of, tables
+from leastaction_papers.scorecard import paper_of, registered_tables
 
 
 def studies_of(folder):
@@ -115,7 +115,7 @@ class Tables:
         }
         self.keys = sorted({(paper, n) for e in self.examples.values() for n in e})
         kinds = {entry["shows"] for entry in self.entries.values()}
-        self.modules = {tables()[kind].partition(":")[0] for kind in kinds}
+        self.modules = {registered_tables()[kind].partition(":")[0] for kind in kinds}
         shown_too = kinds & set(registered("TABLES_OF_ROLLOUTS"))
         self.rollouts = rollouts_of(self.keys) if shown_too else []
         number = f"Paper {about['number']}, " if "number" in about else ""

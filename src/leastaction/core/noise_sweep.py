@@ -5,13 +5,7 @@ sensors record in one case (mode m, level σ), ỹ = y + σ e_m, is formed here,
 that is shown to a method.
 """
 
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import product
 
 import xarray as xr

@@ -18,13 +18,7 @@ from leastaction.core.method import (
     step,
     steps,
 )
-from leastaction.core.settings import (
-    CHANNELS,
-    Library,
-    Settings,
-    checked,
-    complete,
-)
+from leastaction.core.settings import CHANNELS, Library, Settings, checked, complete
 
 if TYPE_CHECKING:
     import xarray as xr

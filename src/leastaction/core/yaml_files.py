@@ -17,7 +17,6 @@ _TARGETS = (
     "estimate collect_scores"
 )
 
-
 RESERVED = set(_TARGETS.split())
 
 
@@ -25,19 +24,15 @@ RESERVED = set(_TARGETS.split())
 # and brackets in brackets for more calls than a stack does.
 MOST_VALUES = 20_000
 
-
 MOST_LEVELS = 100
 
-
 MOST_CHARACTERS = 1_000_000
-
 
 MOST_MERGED = 20
 
 
 # Text that a browser could take for more than text.
 MARKUP = re.compile("<[A-Za-z/!?]")
-
 
 LARGEST_NUMBER = 1e300
 

@@ -155,7 +155,7 @@ class LevelSet(Settings):
     volatility: list[Positive] = Field(
         min_length=1, description="Volatilities at which the damping is computed."
     )
-    given: dict[str, Number] = Field(
+    coefficients: dict[str, Number] = Field(
         {}, description="Coefficients of L there, by term."
     )
 

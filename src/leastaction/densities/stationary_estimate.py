@@ -323,7 +323,7 @@ def _level_set(
         )
     terms = [str(term) for term in variables["term"].values]
     coordinates = [str(name) for name in variables["dof"].values]
-    for text, value in settings["given"].items():
+    for text, value in settings["coefficients"].items():
         (place,) = positions([text], terms, coordinates)
         of_text = (kind == "lagrangian") & (variables["position"].values == place)
         known = _replaced(known, np.flatnonzero(of_text)[0], value)

@@ -9,13 +9,12 @@ from scipy.linalg import qr
 from scipy.stats import chi2
 
 from leastaction.core.contracts import check
-from leastaction.core.dampers import dampers
 from leastaction.core.estimate import (
     NORMAL_QUANTILE,
     LagrangianEstimate,
     VolatilityEstimate,
 )
-from leastaction.core.library import Library
+from leastaction.core.library import Library, dampers
 from leastaction.core.model import LEAST_P_VALUE
 from leastaction.ensembles.after_selection import (
     Nearest,
@@ -35,12 +34,7 @@ from leastaction.ensembles.innovation_tests import (
 from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
 from leastaction.ensembles.sensor_records import records_of, stated, thinned
 from leastaction.ensembles.state_space import FORCES, StateSpace, Structure
-from leastaction.ensembles.term_search import (
-    Search,
-    SearchResult,
-    independent,
-    widened,
-)
+from leastaction.ensembles.term_search import Search, SearchResult, independent, widened
 from leastaction.ensembles.whittle import BandedStateSpace
 
 # Innovations that a model keeps, for figures.
@@ -198,7 +192,7 @@ def lagrangian(
     likelihood: Likelihood,
     tests: Tested,
     names: list[str],
-    scaled: bool = False,
+    scaled: bool,
 ) -> LagrangianEstimate:
     """Coefficients of L and D with what tells how far to trust them.
 

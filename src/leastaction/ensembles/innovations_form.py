@@ -236,7 +236,7 @@ def _covariance(innovations: Sequence[np.ndarray]) -> np.ndarray:
 
 def _least(white: np.ndarray, leak: np.ndarray, e: np.ndarray) -> np.ndarray:
     """Real t of least squares of whitened e − leak t."""
-    columns = (white @ leak).reshape(-1, leak.shape[2])
+    columns = (white @ leak).reshape(e.size, leak.shape[2])
     gram = (columns.conj().T @ columns).real
     right = (columns.conj().T @ (e @ white.T).ravel()).real
     return np.linalg.lstsq(gram, right)[0]
@@ -252,7 +252,7 @@ def _normal(model: InnovationsForm, records: Sequence[Transform], state: _State)
         for start in range(0, len(z), AT_ONCE):
             cut = slice(start, start + AT_ONCE)
             columns = _slopes(model, white, (z[cut], power), e[cut], transient)
-            leaked = (white @ leak[cut]).reshape(-1, leak.shape[2])
+            leaked = (white @ leak[cut]).reshape(e[cut].size, leak.shape[2])
             of_parameters = of_parameters + (columns.conj().T @ columns).real
             cross = cross + (leaked.conj().T @ columns).real
             gram = gram + (leaked.conj().T @ leaked).real
@@ -305,7 +305,7 @@ def _inverse(information: np.ndarray) -> np.ndarray:
     """Pseudo-inverse, parameters scaled to unit information."""
     size = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(information / np.outer(size, size))
-    known = values > ROUNDING * values[-1]
+    known = values > ROUNDING * values.max(initial=0.0)
     inverse = np.where(known, 1 / np.where(known, values, 1.0), 0.0)
     return (vectors * inverse) @ vectors.T / np.outer(size, size)
 

@@ -48,16 +48,20 @@ LARGEST_DAMPING_RATIO = 1 / (2 * np.pi)
 # Models of higher order that must have a mode, within so many standard errors, and the
 # scatter of a realisation over that of the likelihood.
 CONFIRMING, WITHIN = 2, 5.0
-# Excess kurtosis that one of a thousand random vibrations is below, which last for so
-# many times 1/ζω (2000 simulated ones each); a tone has −3/2. One of less than two
-# times 1/ζω is hardly less even than a tone: the limit is between their medians. What
-# decays by less than a fifth over the whole record is a tone if four fifths of the
-# power in its band are: its excess kurtosis is −3/2 of the square of that part.
-DECAYS = 2.0, 4.0, 8.0, 16.0, 32.0, 64.0
-EVENNESS = -1.49, -1.43, -1.26, -1.10, -0.88, -0.73
-EVENNESS_OF_SHORT, STEADY, EVENNESS_OF_STEADY = -1.3, 0.2, -1.5 * 0.8**2
-# Half of the band of that: twice the width of the resonance, or this many 1/T.
-BAND, NARROWEST = 2.0, 2.0
+# Excess kurtosis of a tone is −3/2. What decays by less than e² over the record is
+# hardly less even: the limit is between the medians. What decays by less than a fifth
+# is a tone if four fifths of the power in its band are: its excess kurtosis is −3/2 of
+# the square of that part.
+DECAYS_OF_SHORT, EVENNESS_OF_SHORT = 2.0, -1.3
+DECAYS_OF_STEADY, EVENNESS_OF_STEADY = 0.2, -1.5 * 0.8**2
+# Half of the band of that: twice the width of the resonance, or this many 1/T. That of
+# a tone that drifts is wider: up to this part of its frequency.
+BAND, NARROWEST, WIDEST = 2.0, 2.0, 0.25
+# Excess kurtosis that one of ten thousand random vibrations is below, of whatever
+# damping and in whatever band, by the lines that its power is spread over (2000
+# simulated ones of each of eleven dampings in seven bands).
+SPREAD = 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0
+EVENNESS = -1.5, -1.46, -1.41, -1.19, -0.93, -0.81, -0.69
 # Models are of frequencies up to this multiple of the highest one that is asked for: a
 # spectrum that is cut off there has a kink.
 EDGE = 1.25
@@ -66,7 +70,8 @@ EDGE = 1.25
 LEAKS, GRID = 4.0, 0.25
 # Frequencies of the spectrum that is drawn.
 LINES = 600
-TONE, BACKGROUND, UNCONFIRMED = "tone", "background", "unconfirmed"
+TONE, DRIFT = "tone", "drifting tone"
+BACKGROUND, UNCONFIRMED = "background", "unconfirmed"
 
 
 class Series(NamedTuple):
@@ -107,8 +112,10 @@ def output_modes(
         Over `mode`: `frequency` (Hz), `damping_ratio`, `_std`, `_low` and `_high` of
         their 95 % intervals, `shape_real`, `shape_imaginary` and `_std` over (mode,
         channel), `phase_collinearity`, and the `kind`: ``mode``; ``tone``, a line of
-        constant amplitude; ``background``, what does not ring; ``unconfirmed``, what
-        models of higher order lack. For a stabilisation diagram over `pole`:
+        constant amplitude; ``drifting tone``, one whose frequency is not constant (of
+        a wide drift several poles are); ``background``, what does not ring;
+        ``unconfirmed``, what models of higher order lack. There is none in white
+        outputs. For a stabilisation diagram over `pole`:
         `pole_order`, `pole_frequency`, `pole_damping_ratio`, and over `line` the
         largest singular value of the spectral density of outputs of unit variance.
 
@@ -134,8 +141,8 @@ def output_modes(
     main = main_frequency(np.asarray(order), series.stretches, dt) / (2 * np.pi)
     upper = LAGS_PER_PERIOD[0] / 2 * main if highest is None else highest
     rate = min(2 * EDGE * upper, 1 / dt)
-    identified, poles, tones = _separated(series, rate)
-    found = [(mode, _kind(mode, poles, identified)) for mode in identified.modes]
+    identified, poles, tones, rest = _separated(series, rate)
+    found = [(mode, _kind(mode, poles, identified, rest)) for mode in identified.modes]
     # What the error of the frequency of a tone leaves beside it is none.
     line = 1 / (max(map(len, series.stretches)) * dt)
     found = [
@@ -187,7 +194,8 @@ def _identified(series: Series, rate: float):
         int(samples * width / (SAMPLES_PER_PARAMETER * 2 * width)),
     )
     models, values, poles = [], [], []
-    for order in range(2, most + 1, 2):
+    # Without a state outputs are white.
+    for order in range(0, most + 1, 2):
         model = diagonal(*realised.innovations_form(order))
         models.append(model)
         values.append(criterion(model, records))
@@ -207,13 +215,17 @@ def _identified(series: Series, rate: float):
     modes = modes_of(fitted, rate, series.scale)
     about = models[place].order, fitted.criterion, fitted.converged
     identified = IdentifiedModes(modes, *about)
-    return identified, np.array(poles)
+    return identified, np.reshape(poles, (-1, 3))
 
 
-def _kind(mode: Mode, poles: np.ndarray, identified: IdentifiedModes) -> str:
+def _kind(
+    mode: Mode, poles: np.ndarray, identified: IdentifiedModes, series: Series
+) -> str:
     """What a pair of poles is that is no tone."""
     if mode.damping_ratio > LARGEST_DAMPING_RATIO:
         return BACKGROUND
+    if _drifts(mode, series):
+        return DRIFT
     std = np.sqrt(mode.covariance[0, 0])
     above = [identified.order + 2 * (k + 1) for k in range(CONFIRMING)]
     for order in above:
@@ -230,41 +242,58 @@ def _tones(modes: Sequence[Mode], series: Series) -> list[float]:
     result: list[float] = []
     for mode in sorted(modes, key=lambda one: abs(one.damping_ratio)):
         decays = 2 * np.pi * mode.frequency * max(mode.damping_ratio, 0.0) * duration
-        if mode.damping_ratio > LARGEST_DAMPING_RATIO:
+        if decays > DECAYS_OF_SHORT:
             continue
-        least = EVENNESS_OF_SHORT
-        if decays > DECAYS[0]:
-            least = np.interp(np.log(decays), np.log(DECAYS), EVENNESS)
-        if decays < STEADY:
-            least = EVENNESS_OF_STEADY
-        if kurtosis(mode, series, result) < least:
+        steady = decays < DECAYS_OF_STEADY
+        least = EVENNESS_OF_STEADY if steady else EVENNESS_OF_SHORT
+        if evenness(mode, series, result)[0] < least:
             result.append(mode.frequency)
     return result
 
 
-def kurtosis(mode: Mode, series: Series, tones: Sequence[float] = ()) -> float:
-    """Excess kurtosis of the channel that moves most, in the band of a mode.
+def _drifts(mode: Mode, series: Series) -> bool:
+    """Whether it is as even as a tone in a band that holds all its frequencies."""
+    longest, times = max(map(len, series.stretches)) * series.dt, 1.0
+    while times * NARROWEST / longest < WIDEST * mode.frequency:
+        even, spread = evenness(mode, series, times=times)
+        if even < np.interp(np.log(spread), np.log(SPREAD), EVENNESS):
+            return True
+        times *= 2
+    return False
+
+
+def evenness(
+    mode: Mode, series: Series, tones: Sequence[float] = (), times: float = 1.0
+) -> tuple[float, float]:
+    """Excess kurtosis of the channel that moves most, in `times` the band of a mode.
 
     Zero of a random vibration, −3/2 of a tone (Brincker, Andersen, Møller, Proc. IMAC
-    18 (2000): an indicator for separation of structural and harmonic modes). Lines of
-    known `tones` are left out, and stretches of which the band is down to zero: these
-    have two periods or fewer.
+    18 (2000): an indicator for separation of structural and harmonic modes). Beside it
+    stand the lines that its power P is spread over, (∑ P)²/∑ P². Lines of known `tones`
+    are left out, and stretches of which the band is down to zero: these have two
+    periods or fewer.
     """
     channel = int(np.argmax(np.abs(mode.shape) / series.scale))
-    second, fourth, count = 0.0, 0.0, 0
+    second, fourth, count, power = 0.0, 0.0, 0, [np.ones(1)]
     for y in series.stretches:
         f, line = np.fft.rfftfreq(len(y), series.dt), 1 / (len(y) * series.dt)
         width = 2 * abs(mode.damping_ratio) * mode.frequency
-        width = max(BAND * width, NARROWEST * line)
+        width = times * max(BAND * width, NARROWEST * line)
         if width > mode.frequency:
             continue
         inside = np.abs(f - mode.frequency) < width
         for tone in tones:
             inside &= np.abs(f - tone) > LEAKS * line
-        narrow = np.fft.irfft(np.fft.rfft(y[:, channel]) * inside, len(y))
+        lines = np.fft.rfft(y[:, channel]) * inside
+        narrow = np.fft.irfft(lines, len(y))
         second, fourth = second + np.sum(narrow**2), fourth + np.sum(narrow**4)
         count += len(y)
-    return float(fourth / count / (second / count) ** 2 - 3) if second else 0.0
+        power.append(np.abs(lines) ** 2 / len(y))
+    if not second:
+        return 0.0, 1.0
+    P = np.concatenate(power[1:])
+    spread = np.sum(P) ** 2 / np.sum(P**2)
+    return float(fourth / count / (second / count) ** 2 - 3), float(spread)
 
 
 def _frequency(found: tuple[Mode, str]) -> float:
@@ -302,7 +331,7 @@ def _separated(series: Series, rate: float):
                     rest, best, lines = less, other, tried
                     break
         else:
-            return *best, _as_modes(series, lines)
+            return *best, _as_modes(series, lines), rest
 
 
 def _line(series: Series, near: float) -> float:
@@ -316,6 +345,7 @@ def _line(series: Series, near: float) -> float:
         )
 
     grid = near + step * np.arange(-2 / GRID, 2 / GRID + 1)
+    grid = grid[grid > step]
     middle = grid[np.argmax([power(f) for f in grid])]
     ends = middle - step, middle + step
     return minimize_scalar(lambda f: -power(f), bounds=ends, method="bounded").x

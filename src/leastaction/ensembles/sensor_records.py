@@ -11,11 +11,7 @@ import xarray as xr
 from scipy.interpolate import CubicSpline
 
 from leastaction.core.contracts import time_step
-from leastaction.core.euler_lagrange import (
-    acceleration_names,
-    symbols,
-    velocity_names,
-)
+from leastaction.core.euler_lagrange import acceleration_names, symbols, velocity_names
 from leastaction.core.expressions import parse
 
 # Name of the acceleration of the ground in what a sensor measures.

@@ -19,9 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import sympy as sp
 
-from leastaction.core.dampers import staying
 from leastaction.core.euler_lagrange import symbols
-from leastaction.core.library import Library
+from leastaction.core.library import Library, staying
 from leastaction.core.sparse_regression import term_price
 from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
 from leastaction.ensembles.state_space import FORCES, Structure
@@ -125,7 +124,7 @@ class Search:
 
     Columns that are `usable` may be in it; for `further` ones it is tested only.
     `names` of all columns are for sentences; `forces` are forms that may be;
-    `dampers` stay in the law, see :mod:`leastaction.core.dampers`.
+    `dampers` stay in the law, see :mod:`leastaction.core.library`.
     """
 
     def __init__(

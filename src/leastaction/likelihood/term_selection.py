@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import logit
 
-from leastaction.core.dampers import Damper, staying
 from leastaction.core.estimate import CONFIDENCE, NORMAL_QUANTILE
+from leastaction.core.library import Damper, staying
 from leastaction.core.sparse_regression import PRICE_OF_GAIN, term_price
 from leastaction.likelihood.augmented_kalman_filter import Innovations
 

@@ -41,13 +41,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from leastaction.core.method import (
-    Assemble,
-    Differentiate,
-    Identify,
-    Simulate,
-    part,
-)
+from leastaction.core.method import Assemble, Differentiate, Identify, Simulate, part
 from leastaction.core.settings import (
     Candidates,
     Count,

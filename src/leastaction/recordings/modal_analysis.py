@@ -4,6 +4,7 @@ The work is that of :mod:`leastaction.ensembles.output_modes`; here are tables a
 set-ups of sensors, and what a modal analyst looks at.
 """
 
+import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,6 +24,7 @@ from leastaction.ensembles.modes import (
 )
 from leastaction.ensembles.output_modes import (
     BACKGROUND,
+    DRIFT,
     LARGEST_DAMPING_RATIO,
     TONE,
     UNCONFIRMED,
@@ -56,6 +58,7 @@ ROUNDING = 1e-9
 DEFLECTION = 0.25
 KINDS = {
     TONE: "a tone: its amplitude is constant, as that of a machine",
+    DRIFT: "a tone that drifts: its amplitude is constant, its frequency is not",
     BACKGROUND: "background: it falls by more than e in a period, and does not ring",
     UNCONFIRMED: "unconfirmed: models of higher order lack it",
 }
@@ -191,11 +194,33 @@ class Modes:
     def _repr_markdown_(self) -> str:
         return self.to_markdown()
 
+    def to_npz(self, path: str | Path) -> None:
+        """Write a result of pyOMA2, NumPy arrays by name in an ``.npz``.
+
+        ``SSIResult(**np.load("modes.npz"))`` reads it: `Fn` (Hz), `Xi`, `Phi` (channel,
+        mode), and their `_std`, of a complex entry √(var Re + var Im); `sens_names` are
+        the channels.
+        """
+        from leastaction.core.files import save_bytes
+
+        data, buffer = self.structural, io.BytesIO()
+        errors = (data[f"shape_{part}_std"].values for part in ("real", "imaginary"))
+        np.savez(
+            buffer,
+            Fn=data["frequency"],
+            Fn_std=data["frequency_std"],
+            Xi=data["damping_ratio"],
+            Xi_std=data["damping_ratio_std"],
+            Phi=self.shapes.T,
+            Phi_std=np.hypot(*errors).T,
+            sens_names=[str(name) for name in data["channel"].values],
+        )
+        save_bytes(buffer.getvalue(), path)
+
     def to_csv(self, path: str | Path) -> None:
         """Write a row for each mode: numbers, then real and imaginary parts of shapes.
 
-        ``Fn``, ``Xi`` and ``Phi`` of other programs are the columns `frequency`,
-        `damping_ratio`, and ``NAME real`` + i ``NAME imaginary``.
+        The entry of a shape is ``NAME real`` + i ``NAME imaginary``.
         """
         from leastaction.core.files import save_text
 

@@ -8,9 +8,8 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.core.dampers import dampers
 from leastaction.core.euler_lagrange import symbols, velocity_names
-from leastaction.core.library import Library
+from leastaction.core.library import Library, dampers
 from leastaction.likelihood.measured_motion import MeasuredMotion
 from leastaction.likelihood.term_selection import Candidates, parts
 from leastaction.recordings.candidates import (

@@ -8,11 +8,11 @@ import sympy as sp
 import xarray as xr
 from scipy.stats import norm
 
-from leastaction.core.dampers import damped_coordinates
 from leastaction.core.estimate import NORMAL_QUANTILE, SURE_SCORE
 from leastaction.core.estimate import interval_factor as student
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.expressions import parse
+from leastaction.core.library import damped_coordinates
 from leastaction.core.model import rounded
 from leastaction.ensembles.innovations_estimate import LEAST_P_VALUE
 from leastaction.ensembles.modes import STRUCTURAL

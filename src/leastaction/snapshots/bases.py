@@ -20,9 +20,10 @@ z makes every Lagrangian of the features invariant along it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from itertools import product
 from typing import ClassVar, Self
 
@@ -275,14 +276,25 @@ class WeightSpace(Basis):
 
     def partial(self, state: np.ndarray, *axes: int) -> np.ndarray:
         """Partial derivatives of all features, shape (sample, feature)."""
-        return self._partial(self._tables(state, len(axes)), axes)
+        tables, total = self._tables(state, len(axes)), None
+        for rows, factor in self._combined(axes):
+            part = self._derived(tables, rows, factor)
+            total = part if total is None else np.add(total, part, out=total)
+        return (np.zeros((self.size, len(state))) if total is None else total).T
 
     def derivatives(
         self, states: np.ndarray, coefficients: np.ndarray, order: int
     ) -> np.ndarray:
-        """As :meth:`Basis.derivatives`, with one table per input for all of them."""
-        tables, every = self._tables(states, order), factors(states.shape[1], order)
-        return np.array([self._partial(tables, axes) @ coefficients for axes in every])
+        """As :meth:`Basis.derivatives`, with those by the inputs computed once."""
+        tables = self._tables(states, order)
+        by_inputs = cache(lambda rows: coefficients @ self._derived(tables, rows))
+        return np.array(
+            [
+                sum(factor * by_inputs(rows) for rows, factor in self._combined(axes))
+                + np.zeros(len(states))
+                for axes in factors(states.shape[1], order)
+            ]
+        )
 
     def _tables(self, states: np.ndarray, order: int) -> list[list[np.ndarray]]:
         """Derivatives of the functions of each input, (k, sample), by order."""
@@ -305,14 +317,17 @@ class WeightSpace(Basis):
             tables.append(derived)
         return tables
 
-    def _partial(self, tables: list[list[np.ndarray]], axes: Sequence[int]):
-        total, samples = None, tables[0][0].shape[1]
+    def _combined(self, axes: Sequence[int]) -> Iterable[tuple[tuple[int, ...], float]]:
+        """Derivatives by inputs that one by components of states is made of."""
+        parts = Counter()
         for rows in product(*(np.flatnonzero(self.inputs[:, a]) for a in axes)):
-            first, *others = (table[rows.count(i)] for i, table in enumerate(tables))
-            factor = np.prod(self.inputs[list(rows), list(axes)])
-            part = self._products([factor * first, *others])
-            total = part if total is None else np.add(total, part, out=total)
-        return (np.zeros((self.size, samples)) if total is None else total).T
+            parts[tuple(sorted(rows))] += np.prod(self.inputs[list(rows), list(axes)])
+        return parts.items()
+
+    def _derived(self, tables, rows: Sequence[int], factor: float = 1.0) -> np.ndarray:
+        """Derivatives by the inputs `rows`, times a factor, (function, sample)."""
+        first, *others = (table[rows.count(i)] for i, table in enumerate(tables))
+        return self._products([factor * first, *others])
 
     def _products(self, tables: list[np.ndarray]) -> np.ndarray:
         """Products of one entry per table (k, sample) over all multi-indices."""

@@ -25,11 +25,11 @@ of a row that is left.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations_with_replacement
 
 import numpy as np
 import xarray as xr
 
+from leastaction.core.multi_index import factors
 from leastaction.snapshots.bases import Basis, WeightSpace
 from leastaction.snapshots.constrained_rows import (
     ConstrainedRows,
@@ -72,9 +72,10 @@ def row_jacobian(
     matrix = np.zeros((count * (times - 1), 2 * n, 2 * n))
     for weight, theta, states in quadrature(*pairs(positions), time_step, rule):
         hessian = np.empty((2 * n, 2 * n, len(states)))
-        for i, j in combinations_with_replacement(range(2 * n), 2):
-            result = basis.partial(states, i, j) @ coefficients
-            hessian[i, j] = hessian[j, i] = result
+        second = basis.derivatives(states, coefficients, 2)
+        for axes, values in zip(factors(2 * n, 2), second, strict=True):
+            if len(axes) == 2:
+                hessian[axes] = hessian[axes[::-1]] = values
         # (q, q̇) of a point by the two positions.
         ends = np.block([[(1 - theta) * eye, theta * eye], [-eye, eye]])
         ends[n:] /= time_step

@@ -9,6 +9,7 @@ symmetric L say by how much they may be broken (:func:`limited`).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import scipy.linalg
@@ -148,8 +149,9 @@ def find(fits: SymmetricFits, resolution: float) -> list[Symmetry]:
         result = settled(screws, fits) if screws else []
         if not any(one.log_odds > DECISIVE for one in result):
             result = settled([*readings, *near], fits)
+    likeliest = [one for one in result if one.log_odds > DECISIVE]
     return [
-        limited(one, fits, resolution) if one.log_odds > DECISIVE else one
+        limited(one, likeliest, fits, resolution) if one.log_odds > DECISIVE else one
         for one in without_fits(result, fits)
     ]
 
@@ -194,13 +196,19 @@ def screw_of(readings: Sequence[Symmetry], fits: SymmetricFits) -> list[Symmetry
     return [screw(nearest)]
 
 
-def limited(symmetry: Symmetry, fits: SymmetricFits, resolution: float) -> Symmetry:
+def limited(
+    symmetry: Symmetry,
+    symmetries: Sequence[Symmetry],
+    fits: SymmetricFits,
+    resolution: float,
+) -> Symmetry:
     """A symmetry with the violation, and its bound, of what may be beside it.
 
-    That are springs beside the most probable symmetric L: many Lagrangians have nearly
-    the same motions, but how isotropic they are the motions alone decide.
+    That are springs beside the most probable L that has all `symmetries`: many
+    Lagrangians have nearly the same motions, but how isotropic they are the motions
+    alone decide.
     """
-    fit, line = fits.most_probable([symmetry], fits.wide), fits.line
+    fit, line = fits.most_probable(symmetries, fits.wide), fits.line
     n, matrix = fit.basis.dof, symmetry.matrix
     positions = line.adjusted.reshape(-1, n)
     centre = np.zeros(2 * n)
@@ -275,13 +283,28 @@ def settled(
     each = {one.entries: one for one in alone}.values()
     accepted, height, judged = [], 0.0, []
     for one in sorted(each, key=_order):
-        if accepted and one.log_odds > DECISIVE:
-            value = fits.odds([*accepted, one], height)
-            one = replace(one, log_odds=value)
+        further = one.log_odds > DECISIVE and not generated(one, accepted)
+        if accepted and further:
+            one = replace(one, log_odds=fits.odds([*accepted, one], height))
         judged.append(one)
-        if one.log_odds > DECISIVE:
+        if further and one.log_odds > DECISIVE:
             accepted, height = [*accepted, one], height + one.log_odds
     return judged or [simplest(some) for some in readings]
+
+
+def generated(symmetry: Symmetry, others: Sequence[Symmetry]) -> bool:
+    """Whether L has a symmetry if it has others: their sum, or that of brackets."""
+
+    def affine(one: Symmetry) -> np.ndarray:
+        return np.pad(np.column_stack([one.matrix, one.offset]), ((0, 1), (0, 0)))
+
+    maps = [affine(one) for one in others]
+    maps += [a @ b - b @ a for a, b in combinations(maps, 2)]
+    if not maps:
+        return False
+    columns, target = np.reshape(maps, (len(maps), -1)).T, affine(symmetry).ravel()
+    rest = target - columns @ np.linalg.lstsq(columns, target, rcond=None)[0]
+    return bool(np.abs(rest).max() < ROUND_OFF)
 
 
 def likely(readings: Sequence[Symmetry], fits: SymmetricFits) -> Symmetry:

@@ -98,13 +98,13 @@ def is_far(basis: WeightSpace, symmetries: Sequence[Symmetry]) -> bool:
 
     Translations alone have features of their own, wherever the data are.
     """
-    for one in symmetries:
-        offset, matrix = _in_inputs(basis, one)
-        fixed = np.linalg.pinv(matrix) @ -offset
-        off = np.abs(matrix @ fixed + offset).max()
-        if off < ROUND_OFF and np.abs(fixed).max() < 1:
-            return False
-    return any(one.matrix.any() for one in symmetries)
+    turning = [_in_inputs(basis, one) for one in symmetries if one.matrix.any()]
+    if not turning:
+        return False
+    offset, matrix = (np.concatenate(parts) for parts in zip(*turning, strict=True))
+    fixed = np.linalg.pinv(matrix) @ -offset
+    off = np.abs(matrix @ fixed + offset).max()
+    return bool(off > ROUND_OFF or np.abs(fixed).max() > 1)
 
 
 def derivative_along(basis: WeightSpace, symmetry: Symmetry) -> sparse.csr_array:

@@ -1,4 +1,4 @@
-r"""Taylor features of turned states: rotations about a far point, and screw motions.
+r"""Taylor features of turned states: rotations about far points, and screw motions.
 
 A rotation ξ(q) = A (q − p) with A³ = −A moves the plane of e and A e. In coordinates
 y = B (q − p) along e, along A e and across the plane, and w = B q̇, a state is turned
@@ -15,6 +15,9 @@ symmetry exactly, and all around p though the data be on one side of it.
 A screw motion ξ(q) = A (q − p) + a with A a = 0 also moves y₃, the angle by which q has
 advanced along a. A state is turned back by y₃, and moved to y₃ = 0: of s this component
 is then zero instead of the second. The class of L depends on the pitch.
+
+All rotations of space about p leave ρ = |y|, w_ρ = y·w/ρ and w·w, and any L that has
+them is a function of these three: s = (ρ, 0, 0; w_ρ, w·w, 0).
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,6 +38,7 @@ from leastaction.snapshots.bases import (
     WeightSpace,
     scaled_inputs,
 )
+from leastaction.snapshots.invariant_features import adapted
 
 # Of what is one: below this it is round-off.
 ROUND_OFF = 1e-9
@@ -55,6 +59,45 @@ def turn_back(c, s, frame, x):
 
 
 @njit(cache=True, nogil=True)
+def central(y, layout, values, work, second_order, gradient, hessian):
+    r = math.sqrt(y[0] * y[0] + y[1] * y[1] + y[2] * y[2])
+    invariants, by_state = np.zeros(6), np.zeros((3, 6))
+    along = (y[0] * y[3] + y[1] * y[4] + y[2] * y[5]) / r
+    invariants[0], invariants[3] = r, along
+    invariants[4] = y[3] * y[3] + y[4] * y[4] + y[5] * y[5]
+    jet_of_features(
+        invariants, layout, values, work, second_order, gradient, hessian
+    )
+    for i in range(3):
+        by_state[0, i] = by_state[1, 3 + i] = y[i] / r
+        by_state[1, i] = (y[3 + i] - along * y[i] / r) / r
+        by_state[2, 3 + i] = 2.0 * y[3 + i]
+    slope = gradient[0], gradient[3], gradient[4]
+    for i in range(6):
+        gradient[i] = 0.0
+        for a in range(3):
+            gradient[i] += slope[a] * by_state[a, i]
+    if second_order:
+        curved = hessian.copy()
+        for i in range(6):
+            for j in range(6):
+                hessian[i, j] = 0.0
+                for a in range(3):
+                    for b in range(3):
+                        both = by_state[a, i] * by_state[b, j]
+                        hessian[i, j] += both * curved[a + 2 * (a > 0), b + 2 * (b > 0)]
+        for i in range(3):
+            hessian[3 + i, 3 + i] += 2.0 * slope[2]
+            for j in range(3):
+                across = ((i == j) - y[i] * y[j] / r**2) / r
+                mixed = by_state[1, i] * y[j] + by_state[1, j] * y[i]
+                hessian[i, j] += slope[0] * across
+                hessian[i, j] -= slope[1] * (mixed / r**2 + along * across / r)
+                hessian[i, 3 + j] += slope[1] * across
+                hessian[3 + j, i] += slope[1] * across
+
+
+@njit(cache=True, nogil=True)
 def jet(z, layout, values, work, second_order, gradient, hessian):
     n = z.size // 2
     fixed = values[layout[3] : layout[3] + n]
@@ -65,30 +108,35 @@ def jet(z, layout, values, work, second_order, gradient, hessian):
             y[i] += frame[i, j] * (z[j] - fixed[j])
             y[n + i] += frame[i, j] * z[n + j]
     m = layout[4]
-    if m == 1:
+    if m == 0:
+        c, s = 1.0, 0.0
+        central(y, layout, values, work, second_order, gradient, hessian)
+    elif m == 1:
         r = math.sqrt(y[0] * y[0] + y[1] * y[1])
         c, s = y[0] / r, y[1] / r
     else:
         c, s = math.cos(y[2]), math.sin(y[2])
-    for k in range(0, 2 * n, n):
-        y[k], y[k + 1] = c * y[k] + s * y[k + 1], c * y[k + 1] - s * y[k]
-    y[m] = 0.0
-    jet_of_features(y, layout, values, work, second_order, gradient, hessian)
-    g = np.zeros(2 * n)
-    g[2 % n] = m - 1.0
-    g[0], g[1], g[n], g[n + 1] = -y[1], y[0], -y[n + 1], y[n]
-    gradient[m] = 0.0
-    gradient[m] = -(g * gradient).sum() / g[m]
+    if m > 0:
+        for k in range(0, 2 * n, n):
+            y[k], y[k + 1] = c * y[k] + s * y[k + 1], c * y[k + 1] - s * y[k]
+        y[m] = 0.0
+        jet_of_features(y, layout, values, work, second_order, gradient, hessian)
+        g = np.zeros(2 * n)
+        g[2 % n] = m - 1.0
+        g[0], g[1], g[n], g[n + 1] = -y[1], y[0], -y[n + 1], y[n]
+        gradient[m] = 0.0
+        gradient[m] = -(g * gradient).sum() / g[m]
+        if second_order:
+            for k in range(m + 1, m + 1 + 2 * n):
+                j = k % (2 * n)  # m is the last
+                hessian[j, m] = 0.0
+                along = (g * hessian[j]).sum()
+                if j % n == 0:
+                    along += gradient[j + 1]
+                if j % n == 1:
+                    along -= gradient[j - 1]
+                hessian[m, j] = hessian[j, m] = -along / g[m]
     if second_order:
-        for k in range(m + 1, m + 1 + 2 * n):
-            j = k % (2 * n)  # m is the last
-            hessian[j, m] = 0.0
-            along = (g * hessian[j]).sum()
-            if j % n == 0:
-                along += gradient[j + 1]
-            if j % n == 1:
-                along -= gradient[j - 1]
-            hessian[m, j] = hessian[j, m] = -along / g[m]
         for i in range(2 * n):
             turn_back(c, s, frame, hessian[i])
         for j in range(2 * n):
@@ -110,8 +158,13 @@ class TurnedFeatures(WeightSpace):
 
     @property
     def zero(self) -> int:
-        """Component of s that is zero, which no input sees: 1, or 2 of a screw."""
+        """First component of s that is zero, which no input sees: 1, 2 of a screw."""
         return int(np.argmin(np.abs(self.inputs).sum(axis=0)))
+
+    @property
+    def is_central(self) -> bool:
+        """Whether features are of the three invariants of all rotations of space."""
+        return np.count_nonzero(~self.inputs.any(axis=0)) == 3
 
     @classmethod
     def from_dataset(cls, dataset: xr.Dataset) -> WeightSpace:
@@ -133,6 +186,13 @@ class TurnedFeatures(WeightSpace):
         shifted[:, :n] -= self.fixed_point
         rows = np.block([[self.frame, zero], [zero, self.frame]])
         y = [_linear(row, shifted, order) for row in rows]
+        if self.is_central:
+            square, along, speed = (
+                sum((a * b for a, b in zip(u, w, strict=True)), y[0] * 0.0)
+                for u, w in ((y[:n], y[:n]), (y[:n], y[n:]), (y[n:], y[n:]))
+            )
+            inverse, none = _inverse_root(square), y[0] * 0.0
+            return [square * inverse, none, none, along * inverse, speed, none]
         if self.zero == 1:
             inverse = _inverse_root(y[0] * y[0] + y[1] * y[1])
             c, s = y[0] * inverse, y[1] * inverse
@@ -190,7 +250,7 @@ class TurnedFeatures(WeightSpace):
         source, layout, values, work = super().jet(coefficients)
         return (
             source.replace("def jet(", "def jet_of_features(") + JET_OF_TURNED,
-            np.append(layout, [values.size, self.zero]),
+            np.append(layout, [values.size, 0 if self.is_central else self.zero]),
             np.concatenate([values, self.fixed_point, self.frame.ravel()]),
             work,
         )
@@ -201,11 +261,19 @@ def turned_features(
 ) -> TurnedFeatures | None:
     """Features of turned states (sample, 2 dof), scaled to the cube that these span.
 
-    None if `symmetries` are anything else than one rotation of a plane, or one screw.
+    None if `symmetries` are anything else than one rotation of a plane, one screw, or
+    rotations of space about one point.
     """
+    n = basis.dof
     if len(symmetries) != 1:
-        return None
-    (matrix,), n = [one.matrix for one in symmetries], basis.dof
+        about = adapted(basis, symmetries)
+        if n != 3 or about is None or len(about.inputs) < 2 * n:
+            return None
+        if not all(one.matrix.any() for one in symmetries):
+            return None
+        frame, fixed = about.inputs[:n, :n], about.centre[:n]
+        return _scaled_to(states, basis, (1, 2, 5), frame, fixed)
+    (matrix,) = [one.matrix for one in symmetries]
     square = -np.trace(matrix @ matrix) / 2
     onto = -matrix @ matrix / square if square > ROUND_OFF else np.zeros((n, n))
     turning = onto.any() and np.allclose(onto @ matrix, matrix)
@@ -220,7 +288,12 @@ def turned_features(
         across = np.vstack([angle, null_space(along).T]) @ across
     frame = np.vstack([np.linalg.pinv(plane) @ onto, across])
     fixed = -np.linalg.pinv(matrix) @ offset
-    zero, eye = (1 + screw,), np.eye(2 * n)
+    return _scaled_to(states, basis, (1 + screw,), frame, fixed)
+
+
+def _scaled_to(states, basis: WeightSpace, zero, frame, fixed) -> TurnedFeatures:
+    """Features that see the components of s but `zero`, scaled to those of states."""
+    n, eye = basis.dof, np.eye(2 * basis.dof)
     none = np.delete(eye, zero, axis=0), np.zeros(2 * n)
     features = TurnedFeatures(basis.degree, basis.length_scale, *none, frame, fixed)
     s = np.column_stack([jet.coefficients[0] for jet in features.turned(states)])

@@ -79,7 +79,6 @@ GRAM = variables(
     optional=["input_sample"],
 )
 
-
 CONTRACTS = {
     "recordings": Contract(
         "simulate with method runge_kutta", MOTION | SENSORS, swept=False

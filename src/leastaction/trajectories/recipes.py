@@ -26,13 +26,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from leastaction.core.method import (
-    Assemble,
-    Differentiate,
-    Ensemble,
-    Identify,
-    part,
-)
+from leastaction.core.method import Assemble, Differentiate, Ensemble, Identify, part
 from leastaction.core.settings import (
     Cases,
     Count,

@@ -32,7 +32,7 @@ from leastaction.recordings.configuration import Workflow
 from leastaction_papers.configuration.checks import accepted
 from leastaction_papers.configuration.jobs import is_random
 from leastaction_papers.configuration.sweep import swept_variants, without_sweeps
-from leastaction_papers.scorecard.registry import tables
+from leastaction_papers.scorecard import registered_tables
 
 
 def _known(kind: str, names: Callable[[], Iterable[str]]):
@@ -48,7 +48,7 @@ def _known(kind: str, names: Callable[[], Iterable[str]]):
 
 
 Figure = _known("figure", families.figures)
-Table = _known("table", tables)
+Table = _known("table", registered_tables)
 Listed = Annotated[Names, Field(min_length=1)]
 SOME_EXAMPLES = "Examples in their order; all of the paper if absent."
 

@@ -21,13 +21,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from leastaction.core.families import unknown
-from leastaction.core.method import (
-    AnyOf,
-    Rollout,
-    Simulate,
-    declared,
-    system_sections,
-)
+from leastaction.core.method import AnyOf, Rollout, Simulate, declared, system_sections
 from leastaction.core.recipe import with_recommended_methods
 from leastaction.core.settings import (
     Cases,
@@ -55,7 +49,6 @@ from leastaction_papers.scorecard.recovery import HONEST_MODE, MAIN
 
 # Names that mean something; a name that is nearly one of them is a misspelling.
 MEANINGFUL = ("published", "recommended")
-
 
 NoiseMode = Literal["independent", "shared"]
 

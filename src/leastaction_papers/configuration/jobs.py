@@ -13,7 +13,7 @@ from leastaction.core.families import is_field, is_port
 from leastaction.core.jobs import shown, step_of
 from leastaction.core.method import Ensemble, kind_of_rollout, rollout
 from leastaction.core.recipe import kind_of_data
-from leastaction_papers.scorecard import registry
+from leastaction_papers import scorecard
 
 
 def simulate_settings(example: Mapping, estimator: str | None = None) -> dict:
@@ -62,13 +62,13 @@ def rolled_out_as(example: Mapping, estimator: str) -> str:
 
 def example_figures(example: Mapping) -> tuple[str, ...]:
     """Names of the figures of one example, and of their files."""
-    known, kind = registry.example_figures(), kind_of_data(example)
+    known, kind = scorecard.example_figures(), kind_of_data(example)
     return known.get(kind) or known[step_of("simulate", example).makes]
 
 
 def shows(figure: str, example: Mapping) -> bool:
     """Whether a figure can show an example: only some kinds of data have it."""
-    special = any(figure in names for names in registry.example_figures().values())
+    special = any(figure in names for names in scorecard.example_figures().values())
     return not special or figure in example_figures(example)
 
 

@@ -17,14 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from leastaction.core.jobs import STAGES
 from leastaction.core.recipe import Recipe
-from leastaction.core.settings import (
-    Number,
-    Settings,
-    Text,
-    Unique,
-    absent,
-    complete,
-)
+from leastaction.core.settings import Number, Settings, Text, Unique, absent, complete
 
 Values = Annotated[list[Number], Unique, Field(min_length=1)]
 

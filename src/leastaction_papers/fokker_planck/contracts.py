@@ -14,7 +14,6 @@ DENSITY_STENCIL = variables(
     finite=("density",),
 )
 
-
 DENSITY_ROLLOUT = variables(
     """
     replicate dof q_bin qdot_bin:
@@ -26,7 +25,6 @@ DENSITY_ROLLOUT = variables(
     """,
     finite=("density_true",),
 )
-
 
 CONTRACTS = {
     "density_stencil": Contract(

@@ -34,7 +34,6 @@ ERRORS = variables(
     UNITS,
 )
 
-
 SHOWN = variables(
     """
     replicate fit:
@@ -56,7 +55,6 @@ rows, truth
     finite=("effort_true",),
 )
 
-
 MOTION = variables(
     """
     replicate scenario state:
@@ -75,7 +73,6 @@ MOTION = variables(
     UNITS,
 )
 
-
 COUPLED_MOTION = """
     replicate state_coupled:
         coupled_error [SI x] error of the coupled motion, rms
@@ -92,7 +89,6 @@ COUPLED_MOTION = """
 
 # Only where the identified system is coupled to a known one.
 COUPLED = variables(COUPLED_MOTION, UNITS, optional=variables(COUPLED_MOTION))
-
 
 STRUCTURE_ROLLOUT = variables(
     """
@@ -118,7 +114,6 @@ of the dissipation
     """,
     UNITS,
 )
-
 
 CONTRACTS = {
     "effort_process": Contract(

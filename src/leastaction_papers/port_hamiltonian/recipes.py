@@ -15,12 +15,7 @@ from leastaction.core.settings import (
     Settings,
     absent,
 )
-from leastaction.ports.recipes import (
-    EffortTargets,
-    Flow,
-    PortInput,
-    PortSystem,
-)
+from leastaction.ports.recipes import EffortTargets, Flow, PortInput, PortSystem
 
 FallingSteps = Annotated[
     list[Positive],

@@ -14,11 +14,7 @@ import numpy as np
 import sympy as sp
 
 from leastaction.core.compiled import evaluator
-from leastaction.core.euler_lagrange import (
-    acceleration_names,
-    symbols,
-    velocity_names,
-)
+from leastaction.core.euler_lagrange import acceleration_names, symbols, velocity_names
 from leastaction.core.expressions import parse, to_text
 from leastaction.core.gauge import exact_relations
 from leastaction.core.library import candidates

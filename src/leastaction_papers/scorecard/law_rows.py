@@ -162,7 +162,6 @@ STATE_DEPENDENT = Row(
 ROOT_ERROR = _error("relative error of the {}, rms", list, "volatility_rms")
 ROOT_COVERAGE = coverage(f"{COVERAGE}{{}}", list)
 
-
 LIMITS = (*RECOVERY, CONSTANT, STATE_DEPENDENT, *FIT_AND_ROLLOUT)
 
 

@@ -130,11 +130,6 @@ def label_of_level(level: float) -> str:
     return f"${ten}$" if mantissa == 1 else f"${mantissa:g}\\times{ten}$"
 
 
-def level_text(level: float) -> str:
-    """Mathtext ``sigma = level``."""
-    return rf"$\sigma = {label_of_level(level).strip('$')}$"
-
-
 def time_axis(axes: Axes, time: np.ndarray) -> None:
     """From the first to the last time."""
     axes.set_xlim(time[0], time[-1])

@@ -13,9 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import pandas as pd
 
 from leastaction_papers.scorecard.readable import number_text, typeset
-from leastaction_papers.scorecard.readings import OURS, RECIPE
 from leastaction_papers.scorecard.recovery import MAIN
-from leastaction_papers.scorecard.scorecard import LIMITS, kinds, verdict_counts
+from leastaction_papers.scorecard.scorecard import (
+    LIMITS,
+    OURS,
+    RECIPE,
+    kinds,
+    verdict_counts,
+)
 from leastaction_papers.scorecard.tables import markdown
 from leastaction_papers.scorecard.templates import page
 from leastaction_papers.scorecard.verdict import (

@@ -13,12 +13,7 @@ from leastaction.core.families import is_field, system_from_config
 from leastaction.core.library import Library
 from leastaction.core.settings import CHANNELS
 from leastaction.core.system import System, latex_names
-from leastaction.core.units import (
-    DimensionError,
-    dimension_of,
-    unit,
-    units_with_rates,
-)
+from leastaction.core.units import DimensionError, dimension_of, unit, units_with_rates
 from leastaction.figures import panel as figures
 from leastaction_papers.scorecard.readable import leading_minus, unit_label
 from leastaction_papers.scorecard.recovery import BASELINE as BASELINE
@@ -227,12 +222,7 @@ class Panel(figures.Panel):
 def panel_title(panels: Sequence[Panel], index: int) -> str:
     """Return the title of a panel, lettered (a), (b), ... if there are several."""
     title = panels[index].title
-    return lettered(title, index) if len(panels) > 1 else title
-
-
-def lettered(title: str, index: int) -> str:
-    """Return a title after its letter: (a) for 0, (b), ..."""
-    return f"({chr(ord('a') + index)}) {title}"
+    return f"({chr(ord('a') + index)}) {title}" if len(panels) > 1 else title
 
 
 def panels_from(

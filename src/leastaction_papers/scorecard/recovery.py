@@ -178,14 +178,6 @@ def largest_noise(exact: xr.DataArray) -> NoiseLimit:
     return NoiseLimit(levels[managed - 1] if managed else np.nan, above, levels[0])
 
 
-def wilson(hits: int, count: int) -> tuple[float, float]:
-    """95 % interval of a share (Wilson 1927)."""
-    from scipy.stats import binomtest  # a second to import, and few need it
-
-    interval = binomtest(int(hits), int(count)).proportion_ci(0.95, method="wilson")
-    return float(interval.low), float(interval.high)
-
-
 def is_replica(estimator: str) -> bool:
     """Whether an estimator is a paper's own recipe: ``published``, ``published_…``."""
     return estimator == BASELINE or estimator.startswith(f"{BASELINE}_")

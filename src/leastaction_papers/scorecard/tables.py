@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from leastaction.core.families import implementation
-from leastaction_papers.scorecard import readable
+from leastaction_papers.scorecard import readable, registered_tables
 from leastaction_papers.scorecard.panel import Panel
-from leastaction_papers.scorecard.registry import tables
 from leastaction_papers.scorecard.templates import page
 
 # A line that begins with a mark is coloured where there are colours.
@@ -40,7 +39,7 @@ def table(name: str, panels: Sequence[Panel]) -> Table:
 
     ValueError if no family has it, or it cannot show one of the panels.
     """
-    known = tables()
+    known = registered_tables()
     if name not in known:
         raise ValueError(f"unknown table {name!r}; known: {', '.join(known)}")
     return implementation(known[name])(panels)

@@ -37,7 +37,7 @@ Of a *replica*, the paper's own recipe, one asks whether it gives the printed nu
 ``not-reproduced``
     neither; its cause is stated, or that we do not know it;
 ``other-setting``
-    of a number with several readings (:mod:`leastaction_papers.scorecard.readings`):
+    of a number with several readings (:mod:`leastaction_papers.scorecard.scorecard`):
     not as the paper states its recipe, but with a value of a setting that it does not
     state.
 

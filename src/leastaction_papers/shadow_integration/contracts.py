@@ -13,7 +13,6 @@ SAMPLED_MOTION = mixed_variables(
     finite=("q", "qdot", "qddot"),
 )
 
-
 FLOW = mixed_variables(
     """
     replicate sample state:
@@ -22,7 +21,6 @@ FLOW = mixed_variables(
     """,
     finite=("state_sample", "weight"),
 )
-
 
 ROLLOUT = mixed_variables(
     """
@@ -105,7 +103,6 @@ first states (q, qdot) of the model, from the start of the long rollout
     ),
 )
 
-
 FIELD_ROLLOUT = mixed_variables(
     """
     replicate step:
@@ -125,7 +122,6 @@ FIELD_ROLLOUT = mixed_variables(
     required=("error", "failed", "stable"),
 )
 
-
 FIELD_LAW = mixed_variables(
     """
     replicate term:
@@ -133,7 +129,6 @@ FIELD_LAW = mixed_variables(
     """,
     finite=("coefficient",),
 )
-
 
 CONTRACTS = {
     "sampled_motion": Contract(
@@ -143,7 +138,7 @@ CONTRACTS = {
     "learned_flow": Contract(
         "identify with method flow_gaussian_process",
         FLOW,
-        model="leastaction_papers.shadow_integration.learned_flow:LearnedFlow.from_dataset",
+        model="leastaction_papers.shadow_integration.gaussian_processes:LearnedFlow.from_dataset",
     ),
     "field_law": Contract(
         "identify with method field_regression",

@@ -31,7 +31,6 @@ from leastaction.snapshots.recipes import (
 
 Corner = Annotated[list[Number], Field(min_length=1)]
 
-
 CORNER = Field(description="Corner of a box, one number per dimension.")
 
 

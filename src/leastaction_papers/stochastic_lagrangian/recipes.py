@@ -13,6 +13,7 @@ from leastaction.core.method import (
 )
 from leastaction.core.settings import Flag, Share, absent
 from leastaction.ensembles.recipes import AnyVolatility
+from leastaction.fields.recipes import FieldEnsemble
 
 
 class CentralDifference(Differentiate):
@@ -96,5 +97,74 @@ class EnsembleRollout(Rollout):
     makes = "rollout"
 
 
-# The recipe of the paper.
-PUBLISHED = {"states": (CentralDifference, EnsembleMean, Stlsq, MeanSquareResidual)}
+class NewmarkHermite(FieldEnsemble):
+    """Newmark's method for a beam of cubic Hermite elements (the released code)."""
+
+    run = ".hermite:newmark"
+
+
+class NodalCentralDifference(Differentiate):
+    """Central difference of the ensemble mean at every node of a field."""
+
+    run = ".nodal:differentiate"
+    reads = ("field_observations",)
+    makes = "nodal_derivatives"
+    uses = ("reference", "lagrangian")
+
+    velocities: Literal["measured", "differences"] = Field(
+        "measured",
+        description="differences: velocities are central differences of the "
+        "displacements, as in the released code.",
+    )
+
+
+class NodalEnsembleMean(Assemble):
+    """Ensemble-mean Euler–Lagrange library of every node of a field."""
+
+    run = ".nodal:assemble"
+    reads = ("nodal_derivatives",)
+    makes = "nodal_regression"
+    uses = ("reference", "lagrangian")
+
+
+class NodalMeanSquareResidual(Volatility):
+    """Volatility from the mean square residual at the nodes of a field (eqs. 20–22)."""
+
+    run = ".nodal:volatility"
+    after = ("nodal_stlsq",)
+
+    threshold: Share = Field(
+        description="Smallest coefficient of the squared volatility kept."
+    )
+
+
+class NodalStlsq(Identify):
+    """Sequential thresholded least squares, node by node (Tripura et al.)."""
+
+    run = ".nodal:identify"
+    reads = ("nodal_regression",)
+
+    threshold: Share = Field(
+        description="Smallest coefficient kept, relative to that of u_t^2."
+    )
+    volatility: AnyVolatility
+
+
+class FieldRollout(Rollout):
+    """Truth and model of a field on common random numbers."""
+
+    run = ".field_rollout:validate"
+    reads = ("field_observations",)
+    makes = "field_rollout"
+
+
+# The recipes of the paper.
+PUBLISHED = {
+    "states": (CentralDifference, EnsembleMean, Stlsq, MeanSquareResidual),
+    "field": (
+        NodalCentralDifference,
+        NodalEnsembleMean,
+        NodalStlsq,
+        NodalMeanSquareResidual,
+    ),
+}

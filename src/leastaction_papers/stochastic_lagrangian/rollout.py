@@ -6,7 +6,7 @@ paths the scatter of two finite ensembles would hide the error of a good model.
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
@@ -14,13 +14,15 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.compiled import evaluator
+from leastaction.core.contracts import contracts
 from leastaction.core.initial_state import ensemble_starts
 from leastaction.core.library import Library
 from leastaction.core.simulation import generator, step_count
 from leastaction.core.system import System, is_singular
 from leastaction.ensembles.strong_taylor import fill_paths, integrator, white_noise
 from leastaction_papers.rollout import Rollout, compares
-from leastaction_papers.stochastic_lagrangian.comparison import comparison
+
+STATISTICS = ("mean", "std", "hamiltonian", "hamiltonian_of_mean")
 
 log = logging.getLogger(__name__)
 
@@ -171,3 +173,50 @@ def _growth(system: System, path: np.ndarray, time: np.ndarray, scale: float):
     power = _along(system, [rate], path.reshape(-1, path.shape[-1]))
     mean = power.reshape(path.shape[:2]).mean(axis=0)
     return scale * cumulative_trapezoid(mean, time, initial=0.0)
+
+
+def comparison(
+    truth: Mapping[str, np.ndarray],
+    result: Mapping[str, np.ndarray],
+    time: np.ndarray,
+    training: float,
+    *,
+    growth: np.ndarray,
+    diverged: int,
+    replicate: xr.DataArray,
+    axis: Mapping,
+    judged: slice = slice(None),
+    contract: str = "rollout",
+) -> xr.Dataset:
+    """Dataset of one replicate, with the relative errors of the model.
+
+    `truth` and `result` have `mean` and `std` (time, axis), `hamiltonian` and
+    `hamiltonian_of_mean` (time,); `growth` (time,) is that of E[H] by Itô's formula,
+    NaN where it is not known; `diverged` trajectories of the model did not stay finite.
+    `axis` is the coordinate ``{name: values}`` of the second dimension, of which the
+    errors compare the part `judged`. `time` and the duration `training` are in s.
+    """
+    values = {f"{name}_true": truth[name] for name in STATISTICS}
+    values |= {f"{name}_estimate": result[name] for name in STATISTICS}
+    values["hamiltonian_growth"] = truth["hamiltonian"][0] + growth
+    windows = {"training": time <= training, "prediction": time > training}
+    # Of the path, not of its mean: that may vanish.
+    rms = np.hypot(truth["mean"], truth["std"])
+    for window, rows in windows.items():
+        values[f"mean_error_{window}"] = relative_error(
+            result["mean"][rows, judged] - truth["mean"][rows, judged],
+            rms[rows, judged],
+        )
+    values["std_error"] = relative_error(
+        result["std"][:, judged] - truth["std"][:, judged], truth["std"][:, judged]
+    )
+    values["diverged"] = diverged
+    coords = {"replicate": replicate, "time": time, **axis}
+    attrs = {"training_duration": float(training)}
+    return contracts()[contract].dataset(values, coords, attrs)
+
+
+def relative_error(error: np.ndarray, size: np.ndarray) -> float:
+    """‖error‖ / ‖size‖; not finite if the error is not."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return float(np.linalg.norm(error) / np.linalg.norm(size))

@@ -17,7 +17,6 @@ IMPLICIT_REGRESSION = variables(
     finite=["factor", "q_held_out", "qdot_held_out", "qddot_held_out"],
 )
 
-
 IMPLICIT_MODEL = variables(
     """
     replicate dof implicit_term:
@@ -34,7 +33,6 @@ IMPLICIT_MODEL = variables(
     optional=["threshold"],
 )
 
-
 ENERGY_GRAM = variables(
     """
     term:
@@ -49,7 +47,6 @@ ENERGY_GRAM = variables(
     finite=["gram"],
     optional=["degree", "used"],
 )
-
 
 ROLLOUT = variables(
     """
@@ -70,7 +67,6 @@ ROLLOUT = variables(
         f"{name}_{of}" for name in ("qdot", "qddot") for of in ("true", "estimate")
     ],
 )
-
 
 CONTRACTS = {
     "implicit_regression": Contract(

@@ -12,11 +12,7 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.contracts import check
-from leastaction.core.euler_lagrange import (
-    acceleration_names,
-    symbols,
-    velocity_names,
-)
+from leastaction.core.euler_lagrange import acceleration_names, symbols, velocity_names
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.settings import CHANNELS
 from leastaction.trajectories.gram import evenly

@@ -3,5 +3,5 @@
 EXAMPLE = dict.fromkeys(("histogram", "state_moments"), ("density_surface",))
 # Further figures of a file.
 SHARED = {
-    "objective_independent": ("objective_dependent", "level_set"),
+    "objective_independent": ("objective_dependent", "level_set", "density_surface"),
 }

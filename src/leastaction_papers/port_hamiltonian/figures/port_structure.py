@@ -9,10 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leastaction.core.expressions import parse, symbol
-from leastaction.figures.style import (
-    grid_of,
-    note,
-)
+from leastaction.figures.style import grid_of, note
 from leastaction_papers.scorecard.looks import COMPONENTS, MARKERS
 from leastaction_papers.scorecard.panel import MAIN, Panel, panel_title
 from leastaction_papers.scorecard.readable import number_text, plain_scientific

@@ -12,9 +12,6 @@ from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel
 from leastaction_papers.shadow_integration.shadow_panel import Learned
 
 NAMES = {BASELINE: "LSI, published"}
-# Marker and grey of H^[k] by k.
-ORDER_MARKERS = {0: "o", 2: "s", 4: "^"}
-GREYS = {0: "0.72", 2: "0.45", 4: "0.1"}
 # Smaller deviations of the energy, in J, are round-off.
 LEAST_ENERGY = 1e-10
 

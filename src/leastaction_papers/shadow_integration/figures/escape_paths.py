@@ -24,10 +24,7 @@ from leastaction_papers.shadow_integration.figures._shared import (
     name_axes,
     name_of,
 )
-from leastaction_papers.shadow_integration.shadow_panel import (
-    Learned,
-    chosen,
-)
+from leastaction_papers.shadow_integration.shadow_panel import Learned, chosen
 
 SHOWN = ("published", "published_lgp", "published_gp_flow", "recommended")
 SHOWN_CHANNELS, SHOWN_ORDER = ("published", "recommended"), 2
@@ -108,10 +105,6 @@ def _place(one: Learned, time: float) -> str:
     if reproduces(time, one.first["survival_time"].values):
         return "is one more such draw"
     return "is not such a draw"
-
-
-def _stays(one: Learned) -> bool:
-    return bool(one.first["survival_censored"].values[0])
 
 
 def _end(one: Learned) -> float:
@@ -249,7 +242,8 @@ def escape_energy_finding(panels: Sequence[Panel]) -> str:
     drifts = []
     for name, one in models.items():
         drift = float(one.first["passage_drift"])
-        if drift < 0 and _stays(one) and drift * _end(one) < -_lacking(one):
+        stays = bool(one.first["survival_censored"].values[0])
+        if drift < 0 and stays and drift * _end(one) < -_lacking(one):
             fall = plain_scientific(-drift)
             drifts.append(f"That of {name} falls at {fall} J/s, away from the saddles")
     text = f"Until the escape, or the end, the true energy changes {most}"

@@ -35,19 +35,10 @@ def rollouts(panel: Panel, level: float | None) -> dict[str, xr.Dataset]:
     return {name: one.rollout for name, one in models.items() if one}
 
 
-def median_text(values: np.ndarray) -> str:
-    """Median over the replicates."""
-    return number_text(float(np.median(values)), DIGITS)
-
-
 def noise_text(panel: Panel, level: float | None) -> str:
     """Words about a level of noise."""
-    return f"noise {level:g} {unit_of(panel)}" if level else "no noise"
-
-
-def unit_of(panel: Panel) -> str:
-    """Unit of the field."""
-    return str(panel.config["system"]["field"]["unit"])
+    unit = panel.config["system"]["field"]["unit"]
+    return f"noise {level:g} {unit}" if level else "no noise"
 
 
 def field_errors(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -94,9 +85,9 @@ def finding(panels: Sequence[Panel]) -> str:
         for level in dict.fromkeys((levels[0], levels[-1])):
             at_end = []
             for name, rollout in rollouts(panel, level).items():
-                errors = errors_at(rollout, -1)
-                finite = np.isfinite(np.median(errors))
-                error = median_text(errors) if finite else "no motion"
+                middle = float(np.median(errors_at(rollout, -1)))
+                finite = np.isfinite(middle)
+                error = number_text(middle, DIGITS) if finite else "no motion"
                 at_end.append(f"{error} ({look(name).label})")
             noise = noise_text(panel, level)
             parts.append(f"{panel.title}, {noise}: {', '.join(at_end)} at the end.")

@@ -13,8 +13,6 @@ from leastaction_papers.scorecard.looks import time_axis
 from leastaction_papers.scorecard.panel import Panel, panel_title
 from leastaction_papers.scorecard.readable import plain_scientific, scientific
 from leastaction_papers.shadow_integration.figures._shared import (
-    GREYS,
-    ORDER_MARKERS,
     dots,
     hamiltonian_label,
     largest_by_window,
@@ -26,11 +24,7 @@ from leastaction_papers.shadow_integration.figures._shared import (
     names_of,
     true_energy,
 )
-from leastaction_papers.shadow_integration.shadow_panel import (
-    Learned,
-    chosen,
-    learned,
-)
+from leastaction_papers.shadow_integration.shadow_panel import Learned, chosen, learned
 
 # Samples of the path on the left.
 FIRST_SAMPLES = 60
@@ -212,11 +206,6 @@ def _open_mark(estimator: str, settings: Mapping) -> dict:
         "markeredgewidth": 0.9,
         "linestyle": "none",
     }
-
-
-def _style(order: int) -> dict:
-    style = {"color": GREYS[order], "marker": ORDER_MARKERS[order]}
-    return style | {"markeredgewidth": 0, "linewidth": 0.8}
 
 
 def modified_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:

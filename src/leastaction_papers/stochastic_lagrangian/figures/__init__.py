@@ -1,4 +1,4 @@
-"""Figures of ensembles: file ``<name>.py`` draws figure `name`."""
+"""Figures of ensembles and of fields: file ``<name>.py`` draws figure `name`."""
 
 from leastaction.ensembles.figures import SHARED as OF_SHAKEN
 
@@ -6,6 +6,7 @@ from leastaction.ensembles.figures import SHARED as OF_SHAKEN
 OF_ENSEMBLES = ("coefficients", "response", "hamiltonian")
 # Figures of an example, by the contract or by the kind of its data.
 EXAMPLE = {
+    "field_observations": ("coefficients", "space_time", "hamiltonian"),
     "observations": OF_ENSEMBLES,
     "shaken measurements": (*OF_ENSEMBLES, "spectra", *OF_SHAKEN["spectra"]),
 }

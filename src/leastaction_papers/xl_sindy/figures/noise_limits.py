@@ -13,11 +13,7 @@ from leastaction.figures.style import StyledFigure, key, legend_on_top, small
 from leastaction_papers.scorecard.looks import label_of_level, look
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction_papers.scorecard.readable import plain_scientific
-from leastaction_papers.scorecard.recovery import (
-    NoiseLimit,
-    largest_noise,
-    shown_mode,
-)
+from leastaction_papers.scorecard.recovery import NoiseLimit, largest_noise, shown_mode
 
 # In mm.
 HEIGHT_OF_METHOD, HEIGHT_OF_REST = 6.5, 40.0

@@ -12,14 +12,13 @@ from leastaction.core.settings import CHANNELS
 from leastaction.figures.readable import listed
 from leastaction.figures.style import (
     AT_X,
-    DASHED,
     grid_of,
     key,
     legend_on_top,
     note,
     small,
 )
-from leastaction_papers.scorecard.looks import level_text
+from leastaction_papers.scorecard.looks import label_of_level
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction_papers.scorecard.readable import plain_scientific
 from leastaction_papers.scorecard.recovery import shown_case
@@ -30,9 +29,7 @@ MOST_LEVELS = 3
 HEIGHT_OF_ROW, HEIGHT_OF_REST, HIGHEST = 30.0, 18.0, 240.0
 # Share of its value that a constant coordinate has as a margin.
 MARGIN_OF_CONSTANT = 0.1
-# From below to above.
-DASHES = {"sindy_pi": (0, (1, 1.2)), BASELINE: (0, (5, 1.5, 1, 1.5)), MAIN: DASHED}
-# Each has a third of the length where paths coincide, so that all are seen.
+# From below to above; each has a third of the length where paths coincide.
 THIRDS = {"sindy_pi": (0, (3, 6)), BASELINE: (6, (3, 6)), MAIN: (3, (3, 6))}
 TRUTH = {"linewidth": 3.2, "alpha": 0.35}
 
@@ -64,7 +61,8 @@ def trajectories(panels: Sequence[Panel], settings: Mapping) -> Figure:
         for axes, level in zip(row, levels_shown(panel), strict=False):
             _draw(axes, panel, channel, name, level, settings)
             if line == 0:
-                note(axes, level_text(level), 0.5, 1, offset=(0, 14), ha="center")
+                noise = rf"$\sigma = {label_of_level(level).strip('$')}$"
+                note(axes, noise, 0.5, 1, offset=(0, 14), ha="center")
         row[0].set_ylabel(_label(panel, channel, name), fontsize=small(settings))
         if i not in begun:
             row[0].set_title(panel_title(panels, i))
@@ -138,11 +136,6 @@ def levels_shown(panel: Panel) -> list[float]:
     rollout = panel.rollout(MAIN)
     levels = [float(v) for v in np.atleast_1d(rollout["noise_level"].values)]
     return [v for v in levels if v > 0][:MOST_LEVELS] or levels[:1]
-
-
-def _style(method: str, settings: Mapping) -> dict:
-    color = look_of(method).color(settings)
-    return {"color": color, "linestyle": DASHES[method], "linewidth": 1.1}
 
 
 def _draw(

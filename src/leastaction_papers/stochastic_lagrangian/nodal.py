@@ -42,7 +42,7 @@ from leastaction.fields.ensemble import (
     one_by_one,
 )
 from leastaction.fields.library import density_candidates, jet_symbol, spatial_order
-from leastaction_papers.stochastic_lagrangian.fields.contracts import CONTRACTS
+from leastaction_papers.stochastic_lagrangian.contracts import CONTRACTS
 
 # In `slot_term`, where a node has fewer candidates than another.
 NO_CANDIDATE = -1

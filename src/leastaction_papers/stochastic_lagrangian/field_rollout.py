@@ -15,7 +15,7 @@ from leastaction.fields import schemes
 from leastaction.fields.ensemble import field_initial_states, node_coordinate
 from leastaction.fields.field_system import FieldSystem
 from leastaction_papers.rollout import Rollout, compares
-from leastaction_papers.stochastic_lagrangian.comparison import comparison
+from leastaction_papers.stochastic_lagrangian.rollout import comparison
 
 log = logging.getLogger(__name__)
 
