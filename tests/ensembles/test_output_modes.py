@@ -7,12 +7,7 @@ from numpy.testing import assert_allclose
 from scipy.signal import lfilter
 
 from leastaction.ensembles import innovations_form as form
-from leastaction.ensembles.output_modes import (
-    DRIFT,
-    TONE,
-    output_modes,
-    unbiased_ratio,
-)
+from leastaction.ensembles.output_modes import DRIFT, TONE, output_modes, unbiased_ratio
 from leastaction.ensembles.stochastic_subspace import StochasticRealisation
 
 DT, SAMPLES = 0.02, 6000

@@ -27,7 +27,6 @@ EXAMPLES = {
     ),
 }
 
-
 RULES = ("simulate", "estimate", "validate")
 TARGETS = [
     f"results/{paper}/{example}/recommended/rollout.nc"

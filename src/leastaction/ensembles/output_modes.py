@@ -131,8 +131,8 @@ def output_modes(
     >>> z = np.exp(rate * dt)
     >>> force = np.random.default_rng(3).standard_normal(20_000)
     >>> y = lfilter([1], [1, -2 * z.real, abs(z) ** 2], force)[:, None]
-    >>> found = output_modes([y], dt, ["a"])
-    >>> print(found.frequency.values.round(2), list(found.kind.values))
+    >>> modes = output_modes([y], dt, ["a"])
+    >>> print(modes.frequency.values.round(2), list(modes.kind.values))
     [1.] ['mode']
     """
     series = _scaled(stretches, dt)
@@ -142,20 +142,20 @@ def output_modes(
     upper = LAGS_PER_PERIOD[0] / 2 * main if highest is None else highest
     rate = min(2 * EDGE * upper, 1 / dt)
     identified, poles, tones, rest = _separated(series, rate)
-    found = [(mode, _kind(mode, poles, identified, rest)) for mode in identified.modes]
+    named = [(mode, _kind(mode, poles, identified, rest)) for mode in identified.modes]
     # What the error of the frequency of a tone leaves beside it is none.
     line = 1 / (max(map(len, series.stretches)) * dt)
-    found = [
+    named = [
         (mode, kind)
-        for mode, kind in found
+        for mode, kind in named
         if abs(mode.damping_ratio) * mode.frequency > line
         or all(
             abs(mode.frequency - tone.frequency) > NARROWEST * line for tone in tones
         )
     ]
-    found += [(tone, TONE) for tone in tones]
-    found = sorted((one for one in found if one[0].frequency < upper), key=_frequency)
-    inside, kinds = [one for one, _ in found], [kind for _, kind in found]
+    named += [(tone, TONE) for tone in tones]
+    named = sorted((one for one in named if one[0].frequency < upper), key=_frequency)
+    inside, kinds = [one for one, _ in named], [kind for _, kind in named]
     spectrum = _spectrum(series, rate)
     about = {"order": identified.order, "converged": int(identified.converged)}
     about["highest_frequency"] = min(upper, rate / 2)
@@ -296,8 +296,8 @@ def evenness(
     return float(fourth / count / (second / count) ** 2 - 3), float(spread)
 
 
-def _frequency(found: tuple[Mode, str]) -> float:
-    return found[0].frequency
+def _frequency(named: tuple[Mode, str]) -> float:
+    return named[0].frequency
 
 
 def _separated(series: Series, rate: float):
@@ -364,9 +364,9 @@ def _without(series: Series, lines: Sequence[float]) -> tuple[Series, list[np.nd
     for y in series.stretches:
         turning = np.array([_turning(len(y), f * series.dt) for f in lines])
         basis = np.concatenate([turning.real, turning.imag]).T
-        found = np.linalg.lstsq(basis, y)[0]
-        rests.append(y - basis @ found)
-        amplitudes.append(found[: len(lines)] + 1j * found[len(lines) :])
+        parts = np.linalg.lstsq(basis, y)[0]
+        rests.append(y - basis @ parts)
+        amplitudes.append(parts[: len(lines)] + 1j * parts[len(lines) :])
     return Series(rests, series.scale, series.dt), amplitudes
 
 
