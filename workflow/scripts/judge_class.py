@@ -7,22 +7,16 @@ import leastaction.core.process as process
 from leastaction.core.files import save_text
 
 
-def main(folder: str, machine: str, seed: int, target: str) -> None:
+def main(machines: list, machine: str, seed: int, row: str) -> None:
     """Draw parameters by a seed, simulate, learn, and compare with the truth."""
-    sys.path.insert(0, folder)
+    sys.path.insert(0, str(Path(machines[0]).parent))
     import blind_machines
     import mechanical_classes
 
     make = getattr(mechanical_classes, machine, None)
     _, text = blind_machines.row(make or getattr(blind_machines, machine), seed)
-    save_text(text + "\n", target)
+    save_text(text + "\n", row)
 
 
 if __name__ == "__main__":
-    with process.job(snakemake.log[0]):
-        main(
-            str(Path(snakemake.input.machines[0]).parent),
-            snakemake.wildcards.machine,
-            snakemake.params.seed,
-            snakemake.output.row,
-        )
+    process.run(main, snakemake)
