@@ -8,8 +8,9 @@ import leastaction.core.process as process
 from leastaction.core.files import save_text
 
 
-def main(folder: str, machine: str, seed: int, target: str) -> None:
+def main(machines: list, machine: str, seed: int, row: str) -> None:
     """Draw parameters by a seed, simulate, learn, and compare with the truth."""
+<<<<<<< HEAD
     sys.path.insert(0, folder)
     from blind_machines import outcome
     from mechanical_classes import generators
@@ -26,3 +27,16 @@ if __name__ == "__main__":
             int(snakemake.wildcards.seed),
             snakemake.output.draw,
         )
+=======
+    sys.path.insert(0, str(Path(machines[0]).parent))
+    import blind_machines
+    import mechanical_classes
+
+    make = getattr(mechanical_classes, machine, None)
+    _, text = blind_machines.row(make or getattr(blind_machines, machine), seed)
+    save_text(text + "\n", row)
+
+
+if __name__ == "__main__":
+    process.run(main, snakemake)
+>>>>>>> main
