@@ -8,35 +8,16 @@ import leastaction.core.process as process
 from leastaction.core.files import save_text
 
 
-def main(machines: list, machine: str, seed: int, row: str) -> None:
+def main(generators: list, machine: str, seed: str, draw: str) -> None:
     """Draw parameters by a seed, simulate, learn, and compare with the truth."""
-<<<<<<< HEAD
-    sys.path.insert(0, folder)
-    from blind_machines import outcome
-    from mechanical_classes import generators
-
-    drawn = outcome(generators()[machine], seed)
-    save_text(json.dumps(drawn._asdict(), indent=1) + "\n", target)
-
-
-if __name__ == "__main__":
-    with process.job(snakemake.log[0]):
-        main(
-            str(Path(snakemake.input.generators[0]).parent),
-            snakemake.wildcards.machine,
-            int(snakemake.wildcards.seed),
-            snakemake.output.draw,
-        )
-=======
-    sys.path.insert(0, str(Path(machines[0]).parent))
+    sys.path.insert(0, str(Path(generators[0]).parent))
     import blind_machines
     import mechanical_classes
 
-    make = getattr(mechanical_classes, machine, None)
-    _, text = blind_machines.row(make or getattr(blind_machines, machine), seed)
-    save_text(text + "\n", row)
+    make = mechanical_classes.generators()[machine]
+    drawn = blind_machines.outcome(make, int(seed))
+    save_text(json.dumps(drawn._asdict(), indent=1) + "\n", draw)
 
 
 if __name__ == "__main__":
     process.run(main, snakemake)
->>>>>>> main
