@@ -114,7 +114,7 @@ docs: $(READY)
 	$(ONE_THREAD) $(BIN)/sphinx-build -qWE --keep-going -j 2 -c docs -d build/doctrees . site
 
 bench: $(BENCH)/ready
-	rm -rf build/bench
+	rm -f $(PEERS:%=build/bench/%.json)
 	@set -e; for name in $(PEERS); do \
 		echo "benchmarks/$$name.py"; \
 		$(ONE_THREAD) $(KEEP_MEMORY) $(BENCH)/bin/python benchmarks/$$name.py; \

@@ -8,6 +8,7 @@ Nothing in `results.md` is typed by hand. A benchmark that has not run is named 
 import ast
 import datetime
 import json
+import os
 import platform
 import re
 import statistics
@@ -66,6 +67,8 @@ def machine() -> str:
     dates = [path.stat().st_mtime for path in FOLDER.glob("*.json")]
     day = datetime.date.fromtimestamp(max(dates)) if dates else "never"
     lines.append(f"- date of the run: {day}")
+    load = f"{os.getloadavg()[2]:.1f} on {os.cpu_count()} processors"
+    lines.append(f"- load at its end: {load}; beside other work short calls cost more")
     return "\n".join(lines)
 
 
@@ -184,7 +187,7 @@ def workflow() -> str:
     if not path.exists():
         return "## Cost of the workflow\n\nNot run.\n"
     seconds = json.loads(path.read_text())["seconds"]
-    rows = [[name, f"{value:.3g}"] for name, value in seconds.items()]
+    rows = [[name, f"{value:.4g}"] for name, value in seconds.items()]
     shown = tabulate(rows, ("", "CPU s"), "github", disable_numparse=True)
     return f"## Cost of the workflow\n\n{described('workflow')}\n\n{shown}\n"
 

@@ -16,7 +16,7 @@ the traced tests and `SPARE` s.
 
 Not mutated, as no result depends on it: text (raised, warned, printed, formatted,
 `repr`), annotations, what only makes faster or refuses (`SPEED`, and how much is done
-at once: constants `..._PER_BATCH`), figures, reports, bars of progress. All else
+at once: `..._PER_BATCH`, `..._PER_PIECE`), figures, reports, bars of progress. All else
 counts, whether a test could see it or not.
 """
 
@@ -195,7 +195,7 @@ def without_result(node: ast.AST) -> bool:
         case ast.FunctionDef(name="__repr__"):
             return True
         case ast.Assign(targets=[ast.Name(name)]):
-            return name.endswith("_PER_BATCH")
+            return name.endswith(("_PER_BATCH", "_PER_PIECE"))
         case ast.If(test=ast.Name("TYPE_CHECKING") | ast.Compare(ast.Name("__name__"))):
             return True
         case ast.Call(func=ast.Name(name) | ast.Attribute(attr=name)):
@@ -301,7 +301,7 @@ class Tracer:
 
     Lines of fixtures count for all tests of the file. A function is traced until twenty
     calls of it, by one test, have executed no further line. A test is ended after
-    `TRACED` s.
+    `TRACED` s, or a tenth of it where the file has taken twice as much.
     """
 
     def __init__(self, package: Path):
@@ -335,7 +335,8 @@ class Tracer:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item):
         before, self.key, self.idle = time.process_time(), "", Counter()
-        signal.setitimer(signal.ITIMER_PROF, TRACED)
+        late = before > 2 * TRACED
+        signal.setitimer(signal.ITIMER_PROF, TRACED / 10 if late else TRACED)
         sys.settrace(self._call)
         try:
             return (yield)
@@ -344,7 +345,7 @@ class Tracer:
             signal.setitimer(signal.ITIMER_PROF, 0)
             if item.nodeid in self.seconds:
                 self.seconds[item.nodeid] = time.process_time() - before
-            if time.process_time() > 2 * TRACED:
+            if time.process_time() > 4 * TRACED:
                 item.session.shouldstop = "it takes long"
 
     def write(self, path: str) -> None:
@@ -369,12 +370,13 @@ def replace(file: str, tree: ast.Module) -> None:
         code = at.pop()
         codes[code.co_qualname, code.co_firstlineno] = code
         at += [c for c in code.co_consts if isinstance(c, CodeType)]
+    gc.unfreeze()  # what is frozen is not among the objects
     for function in gc.get_objects():
         if isinstance(function, FunctionType):
             code = function.__code__
             if code.co_filename == file:
                 key = code.co_qualname, code.co_firstlineno
-                function.__code__ = codes[key]
+                function.__code__ = codes.get(key, code)
 
 
 def run(
@@ -468,7 +470,7 @@ class Mutants:
             print(f"traced: {chosen}", flush=True)
             result = self.folder / "trace"
             result.unlink(missing_ok=True)
-            self._run([chosen], 3 * TRACED, str(result))
+            self._run([chosen], 5 * TRACED, str(result))
             known = result.exists()
             lines, seconds = pickle.loads(result.read_bytes()) if known else ({}, {})
             modules = {file for places in lines.values() for file, _ in places}
@@ -578,6 +580,7 @@ def main() -> None:
         node = list(ast.walk(tree))[rng.choice(nodes)]
         before = ast.unparse(node).partition("\n")[0]
         mutate(node)
+        compile(ast.fix_missing_locations(tree), str(module), "exec")
         after = ast.unparse(node).partition("\n")[0]
         said = mutants.outcome(module, node.lineno, tree)
         counts[said] += 1

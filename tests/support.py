@@ -40,7 +40,6 @@ OSCILLATOR_LIBRARY = {
     "volatility": VOLATILITY,
 }
 
-
 PENDULUM = "thdot**2/2 + 9.81*cos(th)"
 
 

@@ -1,6 +1,7 @@
 """Errors after selection, bounds of forces, width of dry friction, motion of a law."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -135,3 +136,29 @@ def test_a_law_moves_as_far_as_its_record_unless_it_grows(fitted):
     assert 0.5 < simulated_size(likelihood.model, fit) < 2
     grows = fit.theta * [1, -30, 1, 1]
     assert np.isinf(simulated_size(likelihood.model, replace(fit, theta=grows)))
+
+
+@pytest.mark.parametrize(("entry", "spread"), [(0.0, 1.0), (0.5, 1.0), (3.0, 1 / 3)])
+def test_the_bound_of_an_entry_is_that_of_its_square(entry, spread):
+    """S² + 1.645 σ, with the information where ℓ, normal in S², falls by 1.35."""
+    std = 2.0
+
+    def value(structure, theta, order):
+        return (-0.5 * ((theta[1] ** 2 - entry**2) / std) ** 2,)
+
+    def pieces(structure, theta, axes, order):
+        assert theta[1] ** 2 == pytest.approx(entry**2 + 1.645 * std, rel=0.05)
+        information = np.diag([1.0, (2 * theta[1] / (1.5 * std)) ** 2])
+        return None, None, axes.T @ information @ axes
+
+    model = SimpleNamespace(places=lambda structure: (0, slice(1, 2), 0), dt=0.01)
+    likelihood = SimpleNamespace(
+        model=model, value=value, pieces=pieces, force_of_motion=1.0
+    )
+    fit = SimpleNamespace(theta=np.array([7.0, entry]), value=0.0, axes=np.eye(2))
+    fit.structure, fit.order, fit.covariance = None, 1, np.diag([1.0, spread**2])
+    (bound,) = force_bounds(likelihood, fit)
+    if entry < 2 * 1.645 * spread:
+        assert bound**2 == pytest.approx(entry**2 + 1.645 * 1.5 * std)
+    else:
+        assert np.isnan(bound)

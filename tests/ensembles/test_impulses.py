@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.linalg import expm
+from scipy.stats import levy_stable
 
 import leastaction as la
 
@@ -14,14 +15,19 @@ PARTS = 10
 def record(per_second: float, seed: int) -> np.ndarray:
     """Displacements under impulses of intensity one with noise of 5 %.
 
-    Each acts at one of ten instants in a step. Very many are a Gaussian force.
+    Each acts at one of ten instants in a step. Very many are a Gaussian force; of an
+    endless number the sums are stable with an exponent of 1.8, without a variance.
     """
     rng = np.random.default_rng(seed)
     h = STEP / PARTS
     one = expm(DRIFT * h)
     steps, state = np.zeros((2 * SAMPLES, PARTS)), np.zeros(2)
-    count = rng.poisson(per_second * h, steps.shape)
-    steps = np.sqrt(count / per_second) * rng.standard_normal(steps.shape)
+    if np.isinf(per_second):
+        stable = levy_stable(1.8, 0.0, scale=h ** (1 / 1.8))
+        steps = stable.rvs(steps.shape, random_state=rng)
+    else:
+        count = rng.poisson(per_second * h, steps.shape)
+        steps = np.sqrt(count / per_second) * rng.standard_normal(steps.shape)
     powers = [np.linalg.matrix_power(one, PARTS - k)[:, 1] for k in range(PARTS)]
     jumps, whole = steps @ np.array(powers), np.linalg.matrix_power(one, PARTS)
     x = np.empty(len(jumps))
@@ -38,11 +44,11 @@ def laws() -> dict:
     time = STEP * np.arange(SAMPLES // 2)
     return {
         per_second: la.learn(
-            {"x": np.split(record(per_second, 3), 2)},
+            {"x": np.split(record(per_second, seed), 2)},
             time=[time, time],
             excitation="random",
         )
-        for per_second in (2.0, 1e5)
+        for per_second, seed in ((2.0, 3), (1e5, 3), (np.inf, 5))
     }
 
 
@@ -57,6 +63,11 @@ def test_impulses_are_named_with_their_rate(laws):
     assert abs(level - 1) < 3 * error
 
 
+def test_a_force_without_a_variance_is_one_that_few_impulses_carry(laws):
+    text = "a force like this may have no finite variance"
+    assert [text in str(laws[k]) for k in (np.inf, 2.0, 1e5)] == [True, False, False]
+
+
 def test_a_figure_shows_the_sizes_of_impulses_over_time(laws):
     """Sizes have the rms of the impulses and the noise; a Gaussian force has no row."""
     sizes = laws[2.0].dataset["impulse_size"].values.ravel()
@@ -66,7 +77,7 @@ def test_a_figure_shows_the_sizes_of_impulses_over_time(laws):
     assert np.abs(marks.get_ydata()) == pytest.approx(largest[-5:].mean(), rel=0.3)
     assert 0 < (marks.get_xdata() > STEP * SAMPLES / 2).sum() < len(marks.get_xdata())
     rows = {k: len(law.plot("force_spectrum").axes) for k, law in laws.items()}
-    assert rows == {2.0: 2, 1e5: 1}
+    assert rows == {2.0: 2, 1e5: 1, np.inf: 2}
 
 
 def test_a_gaussian_force_has_none(laws):

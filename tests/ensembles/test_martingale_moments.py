@@ -66,12 +66,13 @@ def test_moments_add_up_over_disjoint_ensembles(observations, moments):
 
 
 def test_they_are_what_the_definition_says():
-    """Two steps of one path, by hand: Σ Z (Δ∂D/∂q̇ − ∫∂D/∂q dt)."""
+    """Two steps of one path, by hand: Σ Z (Δ∂L/∂q̇ − ∫∂L/∂q dt), or Σ Z ∫∂D/∂q̇ dt."""
     dt = 0.01
     paths = observe(oscillator(), trajectories=1, steps=2, time_step=dt)
     library = {
         "reference": "xdot**2/2",
         "lagrangian": [{"terms": ["xdot**2", "x**4", "x*xdot**2"]}],
+        "dissipation": [{"terms": ["xdot**4"]}],
     }
     found = recommended(paths, library, degree=1, max_terms=1).moments
     x, v = paths["q"].values[0, 0, :, 0], paths["qdot"].values[0, 0, :, 0]
@@ -85,11 +86,12 @@ def test_they_are_what_the_definition_says():
             np.diff(2 * v),
             -integral(4 * x**3, 12 * x**2 * v),
             np.diff(2 * x * v) - integral(v**2, 0 * v),
+            integral(4 * v**3, 0 * v),
         ]
     )
     z = np.array([np.ones(2), x[:-1], v[:-1]])
     assert list(found["instrument"].values) == ["1", "x", "xdot"]
-    assert list(found["term"].values) == ["xdot**2", "x**4", "x*xdot**2"]
+    assert list(found["term"].values) == ["xdot**2", "x**4", "x*xdot**2", "D: xdot**4"]
     close(found["moment"].values[0, 0, 0], z @ increments.T)
     close(found["instrument_gram"].values[0, 0], z @ z.T)
     close(found["increment_gram"].values[0, 0, 0], increments @ increments.T)

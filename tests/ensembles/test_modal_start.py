@@ -75,6 +75,8 @@ def test_exact_modes_give_the_coefficients(name):
     names = [*terms.names, *(f"D: {n}" for n in terms.dissipation_names)]
     found = orders(terms, matrices)
     assert len(found) == 2
+    # Linear candidates come first, then last.
+    assert [names.index("y**2") in chosen for chosen in found] == [True, False]
     for chosen in found:
         values = start_of_modes(terms, matrices, chosen, channels, modes(channels))
         known = dict(zip(names, values, strict=True))

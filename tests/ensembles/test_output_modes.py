@@ -9,6 +9,8 @@ from scipy.signal import lfilter
 from leastaction.ensembles import innovations_form as form
 from leastaction.ensembles.output_modes import (
     DRIFT,
+    FEWEST_PERIODS,
+    SLOW,
     TONE,
     output_modes,
     unbiased_ratio,
@@ -123,6 +125,19 @@ def test_white_noise_has_no_mode(width):
         y = np.random.default_rng([seed, width]).standard_normal((1500, width))
         data = output_modes([y], DT, list("abcd"[:width]))
         assert not data.sizes["mode"] and data.attrs["order"] == 0
+
+
+def test_a_mode_of_few_periods_is_named_so():
+    """Of seven periods, in one record or in two, it is no mode."""
+    size = int(3.5 / truth()[0][0] / DT)
+    y = outputs(3)
+    parts = [y[k * size : (k + 1) * size] for k in range(8)]
+    for count in (2, 8):
+        for stretches in ([np.concatenate(parts[:count])], parts[:count]):
+            data = found(*stretches)
+            few = data["frequency"].values * DT * size * count < FEWEST_PERIODS
+            kinds = data["kind"].values
+            assert "mode" not in kinds[few] and SLOW not in kinds[~few]
 
 
 def test_units_and_the_order_of_sensors_do_not_matter():

@@ -70,11 +70,6 @@ class Disturbed(Project):
         assert made == self.undisturbed
         assert not list((self.folder / "results").rglob(".*.part"))
 
-    def has_nothing_to_do(self) -> None:
-        """Snakemake finds everything up to date."""
-        result = self.make("--dry-run")
-        assert "Nothing to be done" in result.stdout + result.stderr
-
     def without(self, *paths: str) -> None:
         for path in paths:
             (self.folder / path).unlink()

@@ -66,7 +66,6 @@ def damaged(content: bytes, seed: int) -> bytes:
 
 SEEDS = st.integers(0, 2**32)
 
-
 CELLS = st.one_of(
     st.sampled_from(
         [
@@ -345,7 +344,6 @@ LIBRARIES = {
     "clock.uff": (lambda p: _series(p, {"id1": "b", "x": 2 * TIME}), "another clock"),
     "text.uff": (lambda p: p.write_text("hello"), "no numbers"),
 }
-
 
 IMPORTS = st.dictionaries(
     st.sampled_from(["separator", "skip_lines", "gap", "columns", "format", "time"]),

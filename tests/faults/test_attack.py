@@ -41,11 +41,6 @@ LIBRARY = {
     "lagrangian": [{"terms": ["x**2", "x**4", "cos(x)", "xdot**2/2"]}],
     "volatility": [{"terms": ["1"]}],
 }
-KERNEL = """
-@njit(cache=True)
-def cube(x):
-    return x * x * x + 0.5
-"""
 
 
 @pytest.fixture(scope="module")

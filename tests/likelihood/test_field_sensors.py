@@ -114,6 +114,18 @@ def test_errors_of_modes_are_those_of_the_coefficients():
     np.testing.assert_allclose(field.modes[2:], np.sqrt(variance), rtol=1e-3)
 
 
+def test_a_slower_line_has_the_same_modes_at_lower_frequencies():
+    """Stiffness times 10⁻⁴ and damping times 10⁻²: time times a hundred."""
+    field = law_of(1).learned
+    slow, columns = field.dataset.copy(deep=True), np.array(field.columns)
+    of_l = columns < len(field.candidates.lagrangian)
+    factor = np.where(of_l, 1e-4, 1e-2)
+    slow["theta"][0, : len(columns)] *= factor
+    slow["covariance"][0, : len(columns), : len(columns)] *= np.outer(factor, factor)
+    wanted = field.modes * np.array([[1e-2], [1.0], [1e-2], [1.0]])
+    np.testing.assert_allclose(SensedField(slow).modes, wanted, rtol=1e-8)
+
+
 def test_a_law_is_saved(tmp_path):
     law_of(1).save(tmp_path / "law.nc")
     assert str(la.load(tmp_path / "law.nc")) == str(law_of(1))

@@ -170,16 +170,6 @@ def test_of_a_few_trajectories_the_end_of_the_longest_is_held_out(tmp_path):
     assert str(found["label"].values[2]) == "0 (end)"
 
 
-def test_rounded_times_are_no_jitter(tmp_path):
-    time, angle = swing(rate=120.0)
-    table = [[0, f"{t:.3f}", f"{x:.7f}"] for t, x in zip(time, angle, strict=True)]
-    write(tmp_path, table)
-    found = imported(rig() | {"validate": {"held_out": None}}, tmp_path)
-    assert found.attrs["time_step"] == pytest.approx(1 / 120, rel=1e-4)
-    assert "uneven" not in warnings(found)
-    np.testing.assert_allclose(found["q"].values[0, :, 0], angle, atol=1e-6)
-
-
 def test_jitter_is_interpolated_to_fourth_order(tmp_path):
     """Twice the samples divide the error of the cubic spline by 16 or more."""
     rng = np.random.default_rng(4)

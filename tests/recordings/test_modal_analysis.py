@@ -106,6 +106,13 @@ def test_joined_setups_have_the_names_of_all(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("# low, high\n")
 
 
+def test_a_short_record_is_said_to_be_short():
+    y = table(outputs(0, 2000), "abc")
+    text = "fewer than 8 modes are missed, invented"
+    assert text in str(la.modes(y[:60], time="t"))
+    assert text not in str(la.modes(y, time="t"))
+
+
 def test_setups_without_a_common_sensor_are_refused():
     y = outputs(1)
     one, two = (

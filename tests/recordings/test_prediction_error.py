@@ -126,7 +126,7 @@ def test_free_swings_beside_a_driven_run_belong_to_its_law(noise):
     )
     # The noise of the recorded force is a force that the law misses.
     assert found.reservations == [] if not noise else len(found.reservations) == 1
-    assert not noise or "whole runs err by" in found.reservations[0]
+    assert not noise or "training data err by" in found.reservations[0]
     assert "the held-out motion has no input" in str(found)
     for name, true in (("xdot**2", 1.0), ("x**2", -40.0)):
         off, width = abs(found.coefficient(name) - true), 0.03 * abs(true)
@@ -336,8 +336,8 @@ def test_a_small_force_that_is_missed_is_said_on_the_first_line(late):
     first = str(found).splitlines()[0]
     if late:
         assert first.startswith("**Law found, with reservations: the law misses 0.")
-        assert "% of the force, and whole runs err by" in first
-        assert "depends on the states before" in found.reservations[1]
+        assert "% of the force, and free runs of the training data err by" in first
+        assert "depends on earlier states" in found.reservations[1]
         # Late by .06 s it is a mass that is smaller by .3 * .06, to first order.
         rows = found.terms.set_index(["term", "of"])
         for term, of, true in (
@@ -352,7 +352,7 @@ def test_a_small_force_that_is_missed_is_said_on_the_first_line(late):
 def test_friction_of_another_form_is_not_simply_found():
     """Dry friction that falls with the velocity, which the losses here can imitate.
 
-    What they leave is below 1 % of the force; whole runs show it.
+    What they leave is below 1 % of the force; free runs show it.
     """
     rng, step, fine = np.random.default_rng(4), 0.01, 20
     time = np.arange(0, 25, step / fine)
@@ -368,4 +368,4 @@ def test_friction_of_another_form_is_not_simply_found():
     noise = 1e-4 * rng.standard_normal(len(path[::fine]))
     found = learned(time[::fine], path[::fine] + noise, force[::fine])
     said = "**Law found, with reservations: the law misses 0."
-    assert str(found).startswith(said) and "whole run" in found.reservations[0]
+    assert str(found).startswith(said) and "free runs of" in found.reservations[0]

@@ -24,7 +24,6 @@ GIVEN = {
     "progress": False,
 }
 
-
 UNLIKE = "library.lagrangian: (-a + b)**2 adds a quantity in m to one in s"
 
 

@@ -10,7 +10,6 @@ from leastaction.recordings.splitting import (
     Trajectory,
     _between_gaps,
     _digit,
-    fill_inputs,
     resample,
 )
 
@@ -168,24 +167,3 @@ def test_chosen_rows_are_cut_where_they_are_far_apart():
     assert [t.time.tolist() for t in parts] == [STEADY[:3], STEADY[8:]]
     for part in parts:
         np.testing.assert_array_equal(part.values, cubic(part.time))
-
-
-@pytest.mark.parametrize(("every", "refused"), [(2, False), (4, False), (21, True)])
-def test_a_sparse_input_is_a_line_between_its_samples(every, refused):
-    """Rows of the motion stay; an input that is empty for longer than a gap is none."""
-    time = 0.1 * np.arange(81.0)
-    values = np.stack([np.sin(time), 3 * time], axis=1)
-    values[np.arange(81) % every > 0, 1] = np.nan
-    if refused:  # of forty samples two are left, of which no usual step is known
-        values[60:, 1] = np.nan
-    one = Trajectory("0", time, values, "a.csv, line 2")
-    read = Recorded(["x", "u"], np.array([False, True]), 5.0, [one], rows=81)
-    if refused:
-        with pytest.raises(RecordingError):
-            fill_inputs(read)
-        return
-    (text,) = fill_inputs(read)
-    share = 100 * np.mean(np.arange(81) % every > 0)
-    assert f"column 'u' is empty in {share:.3g} % of the rows" in text
-    np.testing.assert_allclose(read.done[0].values[:, 1], 3 * time, atol=1e-12)
-    assert (read.rows, read.gaps, len(read.done)) == (81, 0, 1)

@@ -7,11 +7,7 @@ import pytest
 import xarray as xr
 from synthetic_sweep import LEVELS, PENDULUM, swept
 
-from leastaction_papers.scorecard.recovery import (
-    coverage,
-    largest_noise,
-    recovery,
-)
+from leastaction_papers.scorecard.recovery import coverage, largest_noise, recovery
 from leastaction_papers.scorecard.scores import truth_of
 
 TRUTH = truth_of(PENDULUM)

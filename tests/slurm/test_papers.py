@@ -27,7 +27,6 @@ EXAMPLES = {
     ),
 }
 
-
 RULES = ("simulate", "differentiate_assemble_identify", "validate")
 TARGETS = [
     f"results/{paper}/{example}/recommended/rollout.nc"

@@ -1,12 +1,17 @@
 """Speed, force and damping of a field with exact waves."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import xarray as xr
 
 from leastaction.snapshots.field_evidence import (
     ATTRIBUTES,
+    FARTHEST,
     LEAST_SNAPSHOTS,
+    ROUND_OFF,
+    Loss,
     Snapshots,
     identify,
 )
@@ -72,3 +77,28 @@ def test_every_second_snapshot(times):
     assert (found.u[2:] == u[:, 1 : 2 * count : 2]).all()
     assert found.steps == {"time_step": 2 * DT, "spacing": 0.5}
     assert (found.decay, found.mirror) == (pytest.approx(0.81), -1)
+
+
+@pytest.mark.parametrize("top", [0.3, 0.32, 0.27, 0.3 + 10 * FARTHEST, -10 * FARTHEST])
+def test_a_damping_nearby_is_the_top_of_a_parabola(top):
+    """No farther than its steps of two standard errors reach."""
+    loss = Loss(0.3, 0.02)
+
+    def with_damping(rate):
+        fit = SimpleNamespace(log_density=5 - 3 * (rate - top) ** 2)
+        return SimpleNamespace(_fit=lambda basis, misfit: fit)
+
+    stub = SimpleNamespace(with_damping=with_damping)
+    found = Snapshots.near(stub, loss, SimpleNamespace(basis=None, misfit=0.0))
+    reach = 0.04 * FARTHEST
+    assert found == pytest.approx(np.clip(top, 0.3 - reach, 0.3 + reach))
+
+
+def test_the_longest_waves_are_two_or_none():
+    """At any noise they hold more than rounding of the largest one."""
+    levels, power = [], np.array([4.0, 9.0])
+    for held, wanted in (([2, 3, 7], (2.0, 3.0)), ([4], (0.0, 1.0)), ([], (0.0, 1.0))):
+        stub = SimpleNamespace(_power=power)
+        stub._held = lambda noise, held=held: levels.append(noise) or np.array(held)
+        assert Snapshots.longest_waves(stub, 1e-30) == wanted
+    assert set(levels) == {3 * ROUND_OFF}

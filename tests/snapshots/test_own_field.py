@@ -11,7 +11,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import leastaction as la
-from leastaction.core.own_data import predicted
+from leastaction.core.own_data import kinds, one_case, predicted
 
 NODES, STEP = 24, 0.1
 RING = 2 * np.pi * np.arange(NODES) / NODES
@@ -19,7 +19,7 @@ HALF = NODES // 2 + 1
 
 
 @cache
-def field(seed: int, gamma=0.0, ends="periodic", noise=5e-3, runs=8) -> np.ndarray:
+def field(seed: int, gamma=0.0, ends="periodic", noise=5e-3, runs=8, size=0.5):
     """u (run, time, node) of u_tt = u_xx − u − u³ − γ u_t."""
     rng, time = np.random.default_rng(seed), STEP * np.arange(26)
     waves = np.fft.rfftfreq(NODES, 1 / NODES)
@@ -37,7 +37,7 @@ def field(seed: int, gamma=0.0, ends="periodic", noise=5e-3, runs=8) -> np.ndarr
         bent = np.fft.irfft(-(waves**2) * np.fft.rfft(u), NODES)
         return np.concatenate([v, bent - u - u**3 - gamma * v]).ravel()
 
-    start = 0.5 * rng.normal(size=(runs, 2, len(modes))) @ modes
+    start = size * rng.normal(size=(runs, 2, len(modes))) @ modes
     exact = {"t_eval": time, "rtol": 1e-10, "atol": 1e-12, "method": "DOP853"}
     solved = solve_ivp(rate, (0, time[-1]), start.swapaxes(0, 1).ravel(), **exact)
     u = solved.y.reshape(2, runs, NODES, -1)[0].swapaxes(1, 2)
@@ -80,6 +80,24 @@ def test_speed_and_damping_of_a_conservative_field(ends):
     held = np.abs(rollout["residual"]) < rollout["q_band"]
     assert held.mean() > 0.85
     assert "Energy is conserved" in str(law) and "| rms error / noise |" in str(law)
+
+
+def test_forecasts_of_motions_beyond_the_data_have_wider_intervals():
+    law = law_of("periodic")
+    held = law.observations.isel(trajectory=[0, 1]).copy(deep=True)
+    widths = []
+    for size in (0.5, 1.5):  # without the error of the law .48 of the latter
+        u = field(31, runs=2, size=size)
+        held["q"].values[...] = u.reshape(held["q"].shape)
+        about = one_case(law.model), law.observations, None, {}
+        made = kinds()["field"].predict(held, *about)
+        inside = [
+            np.abs(a - b) < c
+            for a, b, c in zip(made.estimate, u, made.band, strict=True)
+        ]
+        assert np.mean(inside) > 0.8, size
+        widths.append(np.mean(made.band))
+    assert widths[1] > 2 * widths[0]
 
 
 def test_a_damped_field_is_said_to_lose_energy_on_the_first_line():

@@ -17,7 +17,6 @@ ABOUT_AXIS = AXES @ np.array([[0, -1, 0], [1, 0, 0], [0, 0, 0]]) @ AXES.T
 # A skew rotation of the plane, and a rotation about a line in space.
 MATRICES = {2: np.array([[0.0, -1.0], [0.25, 0.0]]), 3: ABOUT_AXIS}
 
-
 CENTRE = np.array([2.0, -1.0, 0.5])
 # Coordinates, and how far a turn by 1 advances along the axis.
 MOTIONS = [(2, 0.0), (3, 0.0), (3, 0.75), (3, -1.6)]

@@ -9,7 +9,6 @@ from leastaction.core.files import sizes
 SNAKEFILE = """
 configfile: "mine.yaml"
 
-
 rule all:
     input:
         "{0}/recordings/arm/law.md",
@@ -25,7 +24,6 @@ module leastaction:
 
 
 use rule * from leastaction as la_*
-
 
 use rule simulate from leastaction as la_simulate with:
     priority: 7

@@ -30,13 +30,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from leastaction.core.method import (
-    Assemble,
-    Differentiate,
-    Ensemble,
-    Identify,
-    part,
-)
+from leastaction.core.method import Assemble, Differentiate, Ensemble, Identify, part
 from leastaction.core.settings import (
     Count,
     Flag,

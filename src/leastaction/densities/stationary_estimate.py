@@ -15,12 +15,14 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.estimate import (
+    NORMAL_QUANTILE,
     LagrangianEstimate,
     VolatilityEstimate,
     lagrangian_estimate,
     positions,
 )
 from leastaction.core.gmm import INDISTINGUISHABLE_CRITERIA
+from leastaction.core.model import interval
 from leastaction.core.sparse_regression import (
     PRICE_OF_GAIN,
     local_minimum,
@@ -284,8 +286,8 @@ def _explanation(labels, solution, lost, first: int, balanced: bool, scores) -> 
     """
     errors = solution.std
     level = ", ".join(
-        f"{labels[i]} / {labels[first]} = {solution.values[i]:.6g}"
-        + (f" +- {errors[i]:.2g}" if errors[i] > 0 else "")
+        f"{labels[i]} / {labels[first]} = "
+        f"{interval(solution.values[i], NORMAL_QUANTILE * errors[i])}"
         for i in lost
         if i != first
     )

@@ -192,7 +192,7 @@ def lagrangian(
     likelihood: Likelihood,
     tests: Tested,
     names: list[str],
-    scaled: bool = False,
+    scaled: bool,
 ) -> LagrangianEstimate:
     """Coefficients of L and D with what tells how far to trust them.
 

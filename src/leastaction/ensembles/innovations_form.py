@@ -197,9 +197,9 @@ def _response(model: InnovationsForm, z: np.ndarray):
 def _leaks(model: InnovationsForm, z: np.ndarray, power: float):
     """1/(1 − (λ/z)^p) and its derivative by λ, of poles and of conjugates."""
     result = []
-    for poles, there in ((model.poles, 1.0), (model.poles.conj(), model.paired)):
+    for poles, present in ((model.poles, 1.0), (model.poles.conj(), model.paired)):
         ratio = z[:, None] ** -power * poles.astype(complex) ** power
-        value = there / (1 - ratio)
+        value = present / (1 - ratio)
         result.append((value, value * power * ratio / poles / (1 - ratio)))
     return result
 

@@ -1,9 +1,10 @@
 """Law of a vibrating line from a few sensors: terms, intervals, what they leave open.
 
 The state space of :mod:`.field_state_space` in the innovations likelihood of shaken
-motions. Terms are searched for as theirs are; the error of the truncation is part of
-every interval: one scoring step with more functions, I⁻¹ g, adds its square to the
-covariance.
+motions. Terms are searched for as theirs are. Their coefficients are then estimated
+with half as many modes again: accelerations of a line show modes far beyond those that
+stand out of the differences of its samples. The square of that change is part of every
+interval, as the error of the modes that are still left out.
 """
 
 from collections.abc import Mapping
@@ -59,7 +60,7 @@ MODES_OF_START, LAGS_PER_PERIOD, ROUNDS = (1, 2, 3, 4), (6, 12, 24, 48), 6
 # Modes of the line that are kept, within limits: of the variance of a sensor's noise
 # those left out have this part. What is beyond is in the error of the truncation.
 PART_OF_NOISE, FEWEST, MOST, MOST_OF_START = 0.1, 6, 24, 10
-# Modes over those that are kept, of the model for the error of the truncation.
+# Modes of the estimate over those of the search, whose change is the truncation error.
 FINER = 1.5
 # Damping of a mode, of the main frequency, at least, in a guess of its variance. A tenth and
 # ten times it have led to the same law of a string (seed 31: damping .412, .412, .407).
@@ -152,7 +153,8 @@ def identify(
     readings = Readings.of(observations)
     candidates = Candidates.of(readings, library)
     likelihood, search, result = _searched(readings, candidates, settings["search"])
-    fit = result.fit
+    likelihood, fit = refined(candidates.fields, readings, likelihood.model, result.fit)
+    moved = fit.theta - result.fit.theta
     absent = [i for i in result.absent if i not in fit.structure.columns]
     inside = sum(i in candidates.usable for i in absent)
     scores = likelihood.scores(fit, absent, True)
@@ -162,7 +164,6 @@ def identify(
     nearly = nearest_absent(likelihood, fit, absent, inside, search.penalty)
     white = tests.whiteness >= LEAST_P_VALUE
     covariance = fit.covariance if white else robust_covariance(likelihood, fit)
-    moved = truncation_step(candidates.fields, readings, likelihood.model, fit)
     fit = with_selection(fit, covariance + np.outer(moved, moved), nearly)
     best, names = int(np.argmax(scores[:-1] ** 2)) if absent else 0, candidates.names
     numbers = {
@@ -469,12 +470,15 @@ def error_with_all(likelihood: Likelihood, fit: Fit, absent) -> float:
     return float(np.max(error[elastic] / np.abs(fit.theta[elastic]), initial=0.0))
 
 
-def truncation_step(candidates, readings: Readings, model: FieldStateSpace, fit: Fit):
-    """Step of the parameters, I⁻¹ g, in a model with more modes and functions."""
+def refined(
+    candidates, readings: Readings, model: FieldStateSpace, fit: Fit
+) -> tuple[Likelihood, Fit]:
+    """Likelihood with `FINER` times as many modes, and the same law at its maximum."""
     coefficients = model.parameters(fit.structure, fit.theta).coefficients
     more = int(np.ceil(FINER * model.dof))
     full = Modal.of(candidates, readings.line, readings.places, more + 2 * SPARE)
-    finer = likelihood_of(candidates, full, readings, coefficients, more)
-    _, gradient, _ = finer.pieces(fit.structure, fit.theta, fit.axes, fit.order)
-    inverse, size = normalised_inverse(fit.information)
-    return fit.axes @ (inverse @ (gradient / size) / size)
+    likelihood = likelihood_of(candidates, full, readings, coefficients, more)
+    result = likelihood.fit(fit.structure, fit.theta)
+    if not np.isfinite(result.value):
+        raise ValueError(NO_LINE)
+    return likelihood, result

@@ -14,6 +14,8 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
+from leastaction.core.estimate import NORMAL_QUANTILE
+from leastaction.core.model import interval
 from leastaction.ports.coefficient_fit import (
     PredictionErrors,
     Quadratic,
@@ -379,8 +381,8 @@ def _not_passive(law: PortStructure, theta: np.ndarray, spread: np.ndarray) -> s
     error = np.sqrt(max(slope @ spread @ slope, 0.0))
     if values[0] < -STANDARD_ERRORS * error - 1e-9 * np.abs(r).max():
         return (
-            f"R has the eigenvalue {values[0]:.3g} +- {error:.1g} 1/s, of states over "
-            f"their rms: not passive with these candidates; {CAUSES}"
+            f"R has the eigenvalue {interval(values[0], NORMAL_QUANTILE * error)} 1/s, "
+            f"of states over their rms: not passive with these candidates; {CAUSES}"
         )
     size = np.linalg.svd(j - r, compute_uv=False)
     if size[-1] < LEAST_REGULARITY * size[0]:

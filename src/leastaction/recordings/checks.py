@@ -308,7 +308,7 @@ def warnings_of(
     if few and not channels["input"] and settings["excitation"] != "random":
         texts.append(
             f"amplitudes differ by a factor of {trained.max() / trained.min():.2g} "
-            "only: Coulomb and viscous losses are then hard to tell apart; add swings "
+            "only: Coulomb and viscous losses are then hard to distinguish; add swings "
             "of another size (twice and more)"
         )
     for number in np.flatnonzero(held):
@@ -385,6 +385,6 @@ def _sensor_warnings(
     if column.angle and size < SMALL_ANGLE:
         texts.append(
             f"{name} swings by {size:.2g} rad: cos {name} and a parabola differ by "
-            f"{100 * size**2 / 12:.2g} % there, and only larger swings tell them apart"
+            f"{100 * size**2 / 12:.2g} % there, and only larger swings distinguish them"
         )
     return texts

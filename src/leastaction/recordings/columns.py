@@ -11,12 +11,7 @@ import sympy as sp
 
 from leastaction.core.expressions import ExpressionError, names_in, parse
 from leastaction.core.own_data import Kind
-from leastaction.core.units import (
-    DimensionError,
-    dimension_of,
-    parsed_unit,
-    registry,
-)
+from leastaction.core.units import DimensionError, dimension_of, parsed_unit, registry
 from leastaction.ensembles.sensor_records import channels_of
 from leastaction.recordings.inputs import GAIN, UNKNOWN
 from leastaction.recordings.refusals import reject

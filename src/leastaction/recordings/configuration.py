@@ -128,9 +128,7 @@ class Clock(Settings):
     unit: Text | None = absent(
         "Unit of the time: s, ms, us; that of its heading, `t [ms]`, or s, if absent."
     )
-    rate: Positive | None = absent(
-        "Samples per second, if no column tells the time, Hz."
-    )
+    rate: Positive | None = absent("Samples per second, if no column has the time, Hz.")
 
 
 class Import(Settings):
@@ -157,7 +155,7 @@ class Import(Settings):
     )
     trajectory: Text | None = Field(
         None,
-        description="Column that tells trajectories apart. Without it a new one begins "
+        description="Column that separates trajectories. Without it a new one begins "
         "where time starts again, at a gap, and with every file.",
     )
     time: Clock = Field(

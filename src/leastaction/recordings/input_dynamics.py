@@ -17,13 +17,7 @@ from leastaction.likelihood.horizons import Law, selected
 from leastaction.likelihood.iterated_smoother import fit
 from leastaction.likelihood.noise_levels import step_of
 from leastaction.likelihood.term_selection import SHARE_OF_MISSED_POWER
-from leastaction.recordings.inputs import (
-    LAG,
-    TIME_CONSTANT,
-    Inputs,
-    Unknown,
-    changed,
-)
+from leastaction.recordings.inputs import LAG, TIME_CONSTANT, Inputs, Unknown, changed
 from leastaction.recordings.recorded_problem import Problem
 
 # Main periods that an input may be early or late.

@@ -25,7 +25,9 @@ from leastaction.ensembles.modes import (
 from leastaction.ensembles.output_modes import (
     BACKGROUND,
     DRIFT,
+    FEWEST_PERIODS,
     LARGEST_DAMPING_RATIO,
+    SLOW,
     TONE,
     UNCONFIRMED,
     assurance,
@@ -61,6 +63,7 @@ KINDS = {
     DRIFT: "a tone that drifts: its amplitude is constant, its frequency is not",
     BACKGROUND: "background: it falls by more than e in a period, and does not ring",
     UNCONFIRMED: "unconfirmed: models of higher order lack it",
+    SLOW: f"slow: the record has fewer than {FEWEST_PERIODS:.0f} of its periods",
 }
 
 
@@ -449,6 +452,12 @@ def modes_table(data: xr.Dataset) -> list[str]:
         about += (
             f" The likeliest model has {order} states, up to "
             f"{data.attrs['highest_frequency']:.4g} Hz."
+        )
+    if data.attrs.get("periods", np.inf) < FEWEST_PERIODS:
+        about += (
+            f" The record has {data.attrs['periods']:.2g} periods of the strongest "
+            f"motion; with fewer than {FEWEST_PERIODS:.0f} modes are missed, invented, "
+            "or taken for tones. Record longer."
         )
     return [*lines, "", about, *([""] if rest else []), *rest]
 

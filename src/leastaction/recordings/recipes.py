@@ -14,19 +14,8 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from leastaction.core.method import (
-    Assemble,
-    Differentiate,
-    Identify,
-    Rollout,
-    part,
-)
-from leastaction.core.settings import (
-    Count,
-    Integer,
-    Number,
-    Share,
-)
+from leastaction.core.method import Assemble, Differentiate, Identify, Rollout, part
+from leastaction.core.settings import Count, Integer, Number, Share
 
 
 class BandwidthSpline(Differentiate):

@@ -51,7 +51,7 @@ rows: it has over {most} rows; expected 1 to {most}, which fit into memory. Thin
 trajectories: it has {count} trajectories; expected {most} at most. Check
     `import.trajectory` and the clock, or cut the table into recordings
 place twice: a time and position appear twice; expected one value for each. Name the
-    column that tells motions apart (`import.trajectory`)
+    column that separates motions (`import.trajectory`)
 place empty: {count} times have no value at some position; expected a value for every
     time and position. Leave such positions or times out
 uneven places: {count} positions with steps of {least:.4g} to {largest:.4g} m; expected
@@ -62,7 +62,7 @@ CLOCKS = """
 time twice: the time {now:g} s appears twice; expected time that increases. Delete the
     repeated row, or export the time with more digits
 time back: time goes back from {before:g} s to {now:g} s; expected time that increases.
-    Sort the rows by time, or name the column that tells trajectories apart
+    Sort the rows by time, or name the column that separates trajectories
     (`import.trajectory`)
 short: the longest stretch without a gap has {count} rows; expected {least} rows and
     several periods. Check `import.trajectory` and `import.time.unit`, write a larger
@@ -83,7 +83,7 @@ no common row: no row has a number in every column of the motion; expected coord
     that are recorded at the same times. Interpolate one of them, or leave it out
 jumps: the motion jumps between samples and stays there, at row {rows} of this
     trajectory: several runs?; expected one motion in a trajectory. Name the column that
-    tells runs apart (`import.trajectory`), or cut the table there
+    separates runs (`import.trajectory`), or cut the table there
 wide steps: at {percent:.0f} % of the rows the angle jumps by more than a quarter turn;
     expected neighbouring samples that are close to each other. Sample faster, or check
     the unit and the sensor

@@ -72,9 +72,9 @@ LARGEST_ORDER_DISAGREEMENT = 5.0
 DOUBTS = rows_of("""
 astray: under its own random force the law moves {simulated_size:.2g} times as far as
     what was recorded
-lost: not identifiable: these relative changes together have no effect on the data:
+lost: not identifiable: these relative changes, made together, do not change the data:
     {identifiability}
-confounded: dampers or forces that the data cannot tell apart: {confounded}
+confounded: dampers or forces that the data do not distinguish: {confounded}
 not settled: the likelihood did not settle at its maximum: a step would move the law by
     {remaining:.2g} standard errors
 missing: a term is missing: {best_absent_term} has a score of {best_absent_score:.0f},
@@ -82,12 +82,12 @@ missing: a term is missing: {best_absent_term} has a score of {best_absent_score
 undecided: undecided: {undecided_term} may be missing (p = {undecided_p_value:.1g}), but
     its score is below the threshold of {term_penalty:.0f}; record longer
 rival: another law fits nearly as well: {alternatives}. A longer record, or larger
-    motion, may tell them apart
+    motion, may decide between them
 memory: the random force has a memory (score {colour_ratio:.0f}) that the law lacks;
     leave `colour: white` out, or widen the `band`
 folded: the spectrum of the force rises with the frequency (z = {memory_score:.1f}):
     samples are folded from beyond half the sampling rate, fewer than two in a period,
-    or a sensor measures another thing than is said
+    or a sensor measures another quantity than stated
 not white: innovations are not white (p = {whiteness_p_value:.1g}){follows}: a mode, a
     force with a memory, or a tone is missing in the model
 drift: innovations have a line at {line_frequency:.4g} Hz (p = {line_p_value:.1g}): the
@@ -95,9 +95,9 @@ drift: innovations have a line at {line_frequency:.4g} Hz (p = {line_p_value:.1g
 tone: innovations have a line at {line_frequency:.4g} Hz (p = {line_p_value:.1g}): a
     tone acts, or is measured; leave it out by `band`, or record it as an input
 few impulses: the random force comes in impulses, about {impulse_rate:.2g} per s (its
-    excess kurtosis is {kurtosis:.2g}), the largest at {when} s; these carry most of it:
-    a force like this may have no finite variance, and its level no meaning; intervals
-    may be too narrow
+    excess kurtosis is {kurtosis:.2g}), the largest at {when} s, which carry most of it:
+    such a force may have no finite variance, hence no meaningful level; intervals may
+    be too narrow
 impulses: the random force comes in impulses, about {impulse_rate:.2g} per s (its excess
     kurtosis is {kurtosis:.2g}), the largest at {when} s; intervals allow for it
 not Gaussian: innovations are not Gaussian (excess kurtosis {kurtosis:.2g}): impacts, or
@@ -132,7 +132,7 @@ def reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
         texts.append("the fit did not converge fully; intervals are approximate")
     missed = force_errors(rollout)
     if np.isinf(missed).any():
-        texts.append("the law follows no short window of the held-out data")
+        texts.append("the law diverges in every short window of the held-out data")
     elif (missed > LARGEST_TRUSTED_ERROR).any():
         texts.append(
             f"the law misses {percent_text(np.nanmax(missed))} of the recorded force "
@@ -144,8 +144,8 @@ def reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
     terms, values = _coefficients(model)
     errors = student(model) * _coefficients(model, "std")[1]
     texts += [
-        f"the interval of {term} holds zero: the data need a term there, perhaps of "
-        "another form"
+        f"the interval of {term} includes zero: the data require a term here, perhaps "
+        "of another form"
         for term, value, error in zip(terms, values, errors, strict=True)
         if 0 < abs(value) < error and term not in viscous
     ]
@@ -167,17 +167,23 @@ def _missed(model: xr.Dataset) -> list[str]:
     is_tone = np.isfinite(frequency)
     matters = missed > _most_certain(model) or remembers or is_tone
     if matters and ratio > LARGEST_FREE_RUN_RATIO:
-        beyond = f", and whole runs err by {ratio:.2g} times the sensor noise"
+        beyond = (
+            f", and free runs of the training data err by {ratio:.2g} times the sensor "
+            "noise"
+        )
         if np.isinf(ratio):
-            beyond = ", and no whole run follows the data without process noise"
+            beyond = (
+                ", which free runs of the training data do not test: they diverge, or "
+                "have fewer independent errors than the law has coefficients"
+            )
         if is_tone:
             beyond += f": a tone of {frequency:.4g} Hz, which no column records"
         texts.append(f"the law misses {percent_text(missed)} of the force{beyond}")
     if remembers:
         texts.append(
-            "the missed force depends on the states before: hysteresis, a delay, a "
-            "coordinate or a force that no column records (record it as an input); "
-            "intervals include what it may change"
+            "the missed force depends on earlier states: friction at rest, hysteresis, "
+            "a delay, a coordinate or a force that no column records (record it as an "
+            "input); intervals include what it may change"
         )
     terms, values = _coefficients(model)
     apart = model["horizon_difference"].values[0]

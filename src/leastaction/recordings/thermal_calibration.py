@@ -248,11 +248,14 @@ class Calibration:
             interval = "given" if row.high == row.low else f"± {width}{power}"
             lines.append(f"| {row.Index} | {number}{power} | {interval} | {row.unit} |")
         lines += ["", f"- sensor: {SENSORS[form.sensor]}"]
-        verdict = "agrees with" if self.backing > LEAST_BACKING else "**contradicts**"
-        lines.append(
-            f"- statistical backing {100 * self.backing:.2g} %: the power spectrum "
-            f"{verdict} this model"
+        verdict = (
+            "agrees with this model"
+            if self.backing > LEAST_BACKING
+            else "**contradicts** this model; leave out what a tone or another filter "
+            "changes, by a `band` such as 100 to 20000 Hz"
         )
+        backing = f"{100 * self.backing:.2g}"
+        lines.append(f"- statistical backing {backing} %: the power spectrum {verdict}")
         if self.fitted.runs > 1:
             name = "corner" if form.overdamped else "f0"
             wander = 100 * self.fitted.wander[form.names.index(name)]

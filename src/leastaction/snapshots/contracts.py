@@ -40,7 +40,6 @@ BASIS = mixed_variables(
     """
 )
 
-
 EQUATIONS = mixed_variables(
     """
     replicate equation function:
@@ -84,7 +83,6 @@ log evidence of an L even in the velocity along the rotation minus that without
     finite=("coefficient",),
 )
 
-
 FIELD = mixed_variables(
     """
     replicate function:
@@ -118,7 +116,6 @@ FIELD = mixed_variables(
     finite=("coefficient", "coordinate_scale", "stencil", "width", "degree"),
     required=("length_scale", "waves", "distance"),
 )
-
 
 CONTRACTS = {
     "nothing": Contract("differentiate or assemble with method none", {}),

@@ -27,7 +27,7 @@ The rate γ of a uniform damping maximises the same density. A field is damped i
 γ² exceeds its variance (:func:`measured`) by more than log N (Schwarz 1978), N values.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -195,6 +195,35 @@ def measured(
         square += noisy.var(axis=0, ddof=1) * (1 + 1 / REMEASURED)
     std = np.sqrt(square)
     return Measured(values[0], std[0], values[1], std[1], places, values[2:], std[2:])
+
+
+def others(
+    observations: xr.Dataset, basis: StencilBasis, misfit: float
+) -> Iterator[tuple[float, DiscreteDensity, float]]:
+    """Weights, densities that differ by an error of a fit, and their distances.
+
+    The weights are of squares, as in :func:`measured`: of a stencil that is a cell
+    narrower, of twice the step in time, and of as much noise again, several times.
+    """
+    u, steps = positions_of(observations), (time_step(observations), basis.spacing)
+    mirror = int(observations.attrs.get("mirror", 0))
+    snapshots = Snapshots(u, *steps, basis.decay, mirror)
+    fit = snapshots._fit(replace(basis, scales=None), misfit)
+    narrow = replace(fit.basis, width=fit.basis.width - 1, scales=None)
+    fits = [(1.0, snapshots, snapshots._fit(narrow, misfit))] * (narrow.width > 0)
+    coarse = snapshots.every_second()
+    if coarse is not None:
+        longer = replace(fit.basis, time_step=coarse.steps["time_step"], scales=None)
+        fits.append((1 / 9, coarse, coarse._fit(longer, misfit)))
+    if fit.noise:
+        rng = np.random.default_rng(SEED)
+        noisy = [snapshots.noisier(fit, rng) for _ in range(REMEASURED)]
+        again = [(one, one._fit(fit.basis, misfit / 2)) for one in noisy]
+        fits += [(1 / REMEASURED, *pair) for pair in again]
+    for weight, of_snapshots, one in fits:
+        factor = one.system.factor(one.damping)
+        moved = stabilised(one.basis, one.coefficients, factor, of_snapshots.waves)
+        yield weight, DiscreteDensity(one.basis, moved[0]), moved[1]
 
 
 def grid_of(observations: xr.Dataset) -> tuple[float, float]:

@@ -20,10 +20,7 @@ from leastaction.snapshots.bases import Basis
 from leastaction.snapshots.contracts import BASIS
 from leastaction.snapshots.discrete_lagrangian import discrete_momenta
 from leastaction.snapshots.turned_features import basis_of
-from leastaction.snapshots.variational_integrator import (
-    Rollout,
-    VariationalIntegrator,
-)
+from leastaction.snapshots.variational_integrator import Rollout, VariationalIntegrator
 
 log = logging.getLogger(__name__)
 

@@ -33,7 +33,7 @@ from leastaction.core.periodic_line import projection_on_waves
 from leastaction.core.recipe import Recipe
 from leastaction.snapshots.discrete_lagrangian import discrete_euler_lagrange
 from leastaction.snapshots.errors_in_variables import row_jacobian
-from leastaction.snapshots.field_evidence import LEAST_SNAPSHOTS, mirrored
+from leastaction.snapshots.field_evidence import LEAST_SNAPSHOTS, mirrored, others
 from leastaction.snapshots.field_models import LearnedField
 from leastaction.snapshots.learned_model import LearnedLagrangian
 
@@ -162,6 +162,7 @@ class Field(Kind):
 
         forecast = run, basis, field.noise, field.speed_std / field.speed
         made, expected = _prediction(held_out, observations, *forecast)
+        made = replace(made, band=_with_law(made, field, observations))
         if held_out.attrs["mirror"]:
             half = slice(nodes // 2 + 1)
             expected, *arrays = (
@@ -452,6 +453,32 @@ def _prediction(
         [f"motion {k + 1}" for k in range(len(rolled_out))],
     )
     return made, [np.sqrt(noise**2 + law**2 + spread**2) for _, spread in rolled_out]
+
+
+def _with_law(
+    made: Prediction, field: LearnedField, observations: xr.Dataset
+) -> list[np.ndarray]:
+    """Intervals of forecasts, with the error of the law at these very motions.
+
+    Some go farther than those that were learned from. From the same starts other laws
+    move by this error, rms over the nodes.
+    """
+    if not field.stable:
+        return list(made.band)
+    paths = np.array(made.estimate)
+    square = np.zeros(paths.shape[:2])
+    densities = others(observations, field.density.basis, field.misfit)
+    for weight, density, distance in densities:
+        other = replace(field, density=density, distance=distance)
+        if other.stable:
+            every = round(density.basis.time_step / field.density.basis.time_step)
+            known = paths[:, ::every]
+            run = other.rollout(known[:, 0], known[:, 1], known.shape[1] - 1)
+            error = np.square(run - known).mean(axis=2).repeat(every, axis=1)
+            square += weight * error[:, : square.shape[1]]
+    square = np.maximum.accumulate(np.nan_to_num(square, nan=np.inf), axis=1)
+    pairs = zip(made.band, square, strict=True)
+    return [np.sqrt(band**2 + NORMAL**2 * error[:, None]) for band, error in pairs]
 
 
 def _begin(held_out: xr.Dataset) -> int:

@@ -26,12 +26,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from leastaction.core.method import (
-    Assemble,
-    Differentiate,
-    Identify,
-    part,
-)
+from leastaction.core.method import Assemble, Differentiate, Identify, part
 from leastaction.core.settings import (
     Cases,
     Flag,

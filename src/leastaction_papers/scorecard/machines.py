@@ -121,14 +121,14 @@ def machines_document(machines: Sequence[Mapping]) -> str:
     parts = [
         f"# {TITLE}",
         "Written by `snakemake docs/machines.md` from the recordings of "
-        "`config/recordings/`. Nothing is tuned for a machine: each YAML says what the "
-        "columns mean, and what else is known of the record. The data are others' and "
-        "not shipped: get them where they are published, put the files below into one "
-        "folder, and name it by its absolute path:",
+        "`config/recordings/`. Nothing is tuned for a machine: each YAML states what "
+        "the columns mean, and what else is known of the record. The data are others' "
+        "and not shipped: get them where they are published, put the files below into "
+        "one folder, and name it by its absolute path:",
         "```console\n$ export LEASTACTION_DATA=/home/me/machines\n"
         "$ snakemake --cores 2 machines\n```",
         "`results/recordings/<machine>/` has each law in full, and its figures. "
-        "*Inside* says whether our 95 % interval meets the reference number or its "
+        "*Inside* states whether our 95 % interval meets the reference number or its "
         "interval.",
     ]
     for one in machines:

@@ -210,21 +210,21 @@ def escape_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
     saddle (dashed) is, logarithmic beyond. In coarse samples of time, with the slope of
     a line through them, of the unperturbed start. First replicate, lowest noise.
     """
-    models = [(panel, one) for panel in panels for one in passing(panel, SHOWN)]
+    models = [one for panel in panels for one in passing(panel, SHOWN)]
     rows = -(-len(models) // 2)
     figure, grid = grid_of(settings, rows, 2, row=50, rest=8, sharey=True)
-    for axes, (panel, one) in zip(grid.flat, models, strict=False):
-        _energy(axes, panel, one, settings)
+    for axes, one in zip(grid.flat, models, strict=False):
+        _energy(axes, one, settings)
     for axes in grid.flat[len(models) :]:
         axes.set_axis_off()
-    handles = [_every(models[0][1], "a sample")]
-    lacking = [_lacking(one) for _, one in models if "saddle_margin_true" in one.first]
+    handles = [_every(models[0], "a sample")]
+    lacking = [_lacking(one) for one in models if "saddle_margin_true" in one.first]
     if lacking:
         text = "what the start lacks to pass a saddle, "
         style = {"linewidth": 0.7, "linestyle": DASHED}
         handles.append(key(f"{text}{scientific(lacking[0])} J", "black", **style))
         handles.append(key("linear scale, logarithmic beyond", "0.9", linewidth=5))
-        _one_scale(grid, lacking[0], [one for _, one in models])
+        _one_scale(grid, lacking[0], models)
     legend_on_top(figure, handles)
     return figure
 
@@ -272,7 +272,7 @@ def _one_scale(grid: np.ndarray, lacking: float, models: Sequence[Learned]) -> N
         axes.set_ylim(-decades[-1], decades[-1])
 
 
-def _energy(axes: Axes, panel: Panel, one: Learned, settings: Mapping) -> None:
+def _energy(axes: Axes, one: Learned, settings: Mapping) -> None:
     first, time = one.first, one.first["passage_time"].values
     axes.plot(time, first["passage_energy"].values, **dots(one, settings, 1.8))
     axes.set_title(look_of(one.estimator).label)

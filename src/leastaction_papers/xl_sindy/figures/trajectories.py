@@ -10,14 +10,7 @@ from matplotlib.figure import Figure
 
 from leastaction.core.settings import CHANNELS
 from leastaction.figures.readable import listed
-from leastaction.figures.style import (
-    AT_X,
-    grid_of,
-    key,
-    legend_on_top,
-    note,
-    small,
-)
+from leastaction.figures.style import AT_X, grid_of, key, legend_on_top, note, small
 from leastaction_papers.scorecard.looks import label_of_level
 from leastaction_papers.scorecard.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction_papers.scorecard.readable import plain_scientific
