@@ -24,7 +24,7 @@ import yaml
 from cpu import save, seconds_of
 
 from leastaction.core.files import job_usage
-from leastaction.core.jobs import FILES, STAGES, jobs_of, maker
+from leastaction.core.jobs import FILES, STAGES, jobs_of
 from leastaction_papers.configuration.config import read_examples
 from leastaction_papers.configuration.jobs import SETTINGS, rolled_out
 
@@ -87,22 +87,21 @@ def one_process(folder: Path) -> None:
         base = folder / name
         recipes, observations = example["estimators"], base / "observations.nc"
         simulate(SETTINGS["simulate"](example), observations)
-        for estimator in recipes:
-            settings = {s: SETTINGS[s](example, estimator) for s in STAGES}
-            for stages in jobs_of(recipes, estimator):
-                first = STAGES.index(stages[0])
-                files = FILES[first : first + len(stages)]
-                made = {file: base / estimator / f"{file}.nc" for file in files}
-                before = None
-                if first:
-                    other = maker(recipes, estimator, STAGES[first - 1])
-                    before = base / other / f"{FILES[first - 1]}.nc"
-                estimate(observations, settings, made, before)
-            if estimator in rolled_out(example):
-                model, rollout = (
-                    base / estimator / f"{f}.nc" for f in ("model", "rollout")
-                )
-                validate(model, SETTINGS["validate"](example, estimator), rollout)
+        for job in jobs_of(recipes).values():
+            done = [(name, stage) for name, stages in job.items() for stage in stages]
+            settings = {
+                name: {stage: SETTINGS[stage](example, name) for stage in stages}
+                for name, stages in job.items()
+            }
+            made = [
+                base / name / f"{FILES[STAGES.index(stage)]}.nc" for name, stage in done
+            ]
+            estimate(observations, settings, made)
+        for estimator in rolled_out(example):
+            model, rollout = (
+                base / estimator / f"{f}.nc" for f in ("model", "rollout")
+            )
+            validate(model, SETTINGS["validate"](example, estimator), rollout)
 
 
 def measured(folder: Path) -> dict[str, float]:

@@ -68,6 +68,7 @@ NAVIGATION = {
         "docs/beyond",
         "docs/machines",
         "docs/validation",
+        "docs/simulated_machines",
         "docs/errata",
         "benchmarks/results",
         "results/README",

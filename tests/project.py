@@ -196,7 +196,7 @@ class Project:
 
 BELOW_PAPER = {
     *(f"Drawing figure_{n} of stochastic_lagrangian" for n in (1, 2, 4)),
-    *(f"Tabulating table_{n} of stochastic_lagrangian" for n in (1, 2, 3)),
+    "Tabulating table_1, table_2, table_3 of stochastic_lagrangian",
     "Collecting the scorecard",
     "Summarising the papers on one page",
 }

@@ -8,7 +8,12 @@ import sympy as sp
 
 from leastaction.core.expressions import parse
 from leastaction.likelihood.covariance import spread, whiteness
-from leastaction.likelihood.iterated_smoother import begin_levels, fit, smooth_motion
+from leastaction.likelihood.iterated_smoother import (
+    begin_levels,
+    fit,
+    smooth_motion,
+    with_noise_of_runs,
+)
 from leastaction.likelihood.measured_motion import MeasuredMotion
 from leastaction.likelihood.missed_force import Memory, memory, tone
 from leastaction.likelihood.term_selection import Candidates, Quadratic, select
@@ -105,6 +110,38 @@ def test_intervals_hold_with_and_without_a_missed_force(duffing, missed):
         z.append((found.c[active] - TRUTH[active]) / std)
     assert (np.abs(z) < 1.96).mean() >= 0.8
     assert found.levels.is_free.any() == (missed > 0)
+
+
+def test_rows_in_which_dry_friction_turns_have_steps_of_their_own(duffing):
+    sharp, c = replace(duffing, width=1e-3), TRUTH + np.array([0, 0, 0, 0, 0, 0.3])
+    one = replace(motion(duffing, 3), equations=sharp)
+    states, _ = smooth_motion(one, np.array([1e-6]))
+    path = np.hstack([states[:, 0], states[:, 1]])
+
+    def end(steps, dry):
+        model, _ = replace(one, steps=steps, dry=dry).linearised(path, c, FREE)
+        return model.d
+
+    turning = path[:-1, 1] * path[1:, 1] < 0
+    turning[ROWS - 1] = False
+    fine, coarse, mixed = end(64, ()), end(2, ()), end(2, (5,))
+    assert turning.sum() > 20
+    off = np.abs(coarse - fine)[:-1][turning].max()
+    assert off > 3e-5 > 1e-6 > np.abs(mixed - fine)[:-1][turning].max()
+    np.testing.assert_array_equal(end(2, (4,))[0], mixed[0])
+
+
+@pytest.mark.parametrize("times", [1.0, 4.0])
+def test_trajectories_have_noises_of_their_own_where_these_differ(duffing, times):
+    one, active = motion(duffing, 2), np.array([0, 1, 2, 4])
+    more = np.random.default_rng(0).standard_normal((ROWS, 1))
+    y = one.y.copy()
+    y[ROWS:] += np.sqrt(times**2 - 1) * NOISE * more
+    common = fitted(replace(one, y=y), active)
+    each = with_noise_of_runs(common)
+    relative = np.broadcast_to(each.motion.relative_R, y.shape)
+    assert relative[-1, 0] / relative[0, 0] == pytest.approx(times**2, rel=0.2)
+    assert (each is common) == (times == 1)
 
 
 @pytest.mark.parametrize(

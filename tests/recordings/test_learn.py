@@ -187,7 +187,7 @@ def by_the_workflow(given, folder):
     model = made[-1]
     run_script("import", settings("import"), first)
     stages = {stage: settings(stage) for stage in STAGES}
-    run_script("estimate", first, stages, dict(zip(FILES, made, strict=True)))
+    run_script("estimate", first, {"recommended": stages}, made)
     random = example["excitation"] == "random"
     if not random:
         run_script("predict", first, model, settings("predict"), rollout)

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from frames import LEVEL, frame, storeys
 from scipy.stats import chi2
 
 from leastaction.core.recipe import recommended
 from leastaction.ensembles.innovations_estimate import undecided
 from leastaction.ensembles.term_search import SearchResult
-from leastaction.recordings.remarks import doubts
+from leastaction.recordings.remarks import doubts, reservations
 
 
 def law_of(samples_per_period):
@@ -62,3 +63,34 @@ def test_a_term_that_may_be_missing_is_named(law, score, chance, said):
     texts = doubts(law.assign(changed))
     assert len(texts) == bool(said)
     assert all(text.startswith(said) and "D: adot**4" in text for text in texts)
+
+
+def turning_one_way(friction):
+    """A rotor that turns one way, with a dry friction: dataset and rollout."""
+    zero = np.zeros((1, 1))
+    values = {
+        "dof": ("dof", ["phi"]),
+        "term": ("term", ["phidot**2", "cos(phi)"]),
+        "dissipation_term": ("loss", ["abs(phidot)", "phidot**2"]),
+        "coefficient_estimate": (("replicate", "term"), [[0.5, -6.0]]),
+        "coefficient_std": (("replicate", "term"), [[0.0, 1e-3]]),
+        "dissipation_coefficient_estimate": (("replicate", "loss"), [[friction, 0.1]]),
+        "dissipation_coefficient_std": (("replicate", "loss"), [[1e-3, 1e-3]]),
+        "amplitude_range": (("replicate", "dof", "end"), [[[9.0, 10.0]]]),
+        "column_position": (("replicate", "column"), [[0, 1, 2, 3]]),
+        "horizon_difference": (("replicate", "column"), np.zeros((1, 4))),
+        "missed_force": (("replicate", "dof"), zero),
+    }
+    numbers = {"period": 1.0, "free_run_ratio": 1.0, "missed_tone": np.nan}
+    numbers |= {"memory_ratio": 0.0, "converged": 1, "blocks": 1000}
+    values |= {k: ("replicate", [x]) for k, x in numbers.items()}
+    rollout = xr.Dataset({"rms_error": ("dof", [1e-3])})
+    return xr.Dataset(values), rollout
+
+
+@pytest.mark.parametrize(("friction", "said"), [(3.0, []), (-3.0, ["abs(phidot)"])])
+def test_a_dry_friction_that_pushes_is_a_constant_force(friction, said):
+    """Of a joint that turns one way no data tell them apart but by their sign."""
+    texts = reservations(*turning_one_way(friction))
+    assert len(texts) == len(said)
+    assert all(name in text for name, text in zip(said, texts, strict=True))

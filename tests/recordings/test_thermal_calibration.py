@@ -135,6 +135,9 @@ def test_a_tone_refutes_the_form_and_a_band_leaves_it_out():
 def test_the_command_prints_newtons_per_metre(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"v": bead(4)}).to_csv("bead.csv", index=False)
+    # A table of volts alone has no clock.
+    line = "leastaction calibrate bead.csv --rate HZ --sensor"
+    assert line in str(la.describe("bead.csv"))
     words = [f"--{name}={text}" for name, text in KNOWN.items()]
     words = ["--rate", str(RATE), "--band", "1:20000", *words]
     assert program.main(["calibrate", "bead.csv", *words]) == 0

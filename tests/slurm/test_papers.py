@@ -27,7 +27,7 @@ EXAMPLES = {
     ),
 }
 
-RULES = ("simulate", "differentiate_assemble_identify", "validate")
+RULES = ("simulate", "estimate", "validate")
 TARGETS = [
     f"results/{paper}/{example}/recommended/rollout.nc"
     for paper, (example, _) in EXAMPLES.items()

@@ -101,8 +101,9 @@ def test_forecasts_of_motions_beyond_the_data_have_wider_intervals():
 
 
 def test_a_damped_field_is_said_to_lose_energy_on_the_first_line():
-    law = learned(table(field(22, gamma=0.1)))
-    assert "energy is lost: u_tt + γ u_t with γ = 0.1" in str(law).splitlines()[0]
+    name = {"coordinates": {"w": "u_* [mm]"}}
+    law = learned(table(field(22, gamma=0.1)), **name)
+    assert "energy is lost: w_tt + γ w_t with γ = 0.1" in str(law).splitlines()[0]
     gamma = law.terms.set_index("term").loc["gamma"]
     assert abs(gamma.value - 0.1) < 3.5 * gamma["std"]
 

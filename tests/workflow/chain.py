@@ -3,7 +3,7 @@
     python chain.py EXAMPLE.yaml ESTIMATOR FOLDER
 
 makes the files of one estimator in a folder up to its model. In blocks of replicates
-the last one is made first, and each stage is a job of its own.
+the last one is made first.
 """
 
 import sys
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from leastaction.core.jobs import FILES
+from leastaction.core.jobs import FILES, STAGES
 from leastaction_papers.configuration.checks import accepted
 from leastaction_papers.configuration.jobs import SETTINGS
 
@@ -39,21 +39,18 @@ def make(
     example = accepted(example, "it") | {"key": "tests/it", "seed": 1}
     total, count = example["simulate"]["replicates"], blocks or 1
     settings = {stage: given(example, estimator) for stage, given in SETTINGS.items()}
-    done_apart = [[file] for file in FILES] if blocks else [FILES]
+    stages = {stage: settings[stage] for stage in STAGES}
 
     def path(name: str, block: int) -> Path:
         return folder / (f"{name}.{block}.nc" if blocks else f"{name}.nc")
 
     for i in reversed(range(count)):
         block = {"block": [total * i // count, total * (i + 1) // count]}
-        observations, before = path("observations", i), None
+        observations, made = path("observations", i), [path(f, i) for f in FILES]
         script("simulate")(settings["simulate"] | block, observations)
-        for files in done_apart:
-            made = {file: path(file, i) for file in files}
-            script("estimate")(observations, settings, made, before)
-            before = made[files[-1]]
+        script("estimate")(observations, {estimator: stages}, made)
         if validated:
-            script("validate")(before, settings["validate"], path("rollout", i))
+            script("validate")(made[-1], settings["validate"], path("rollout", i))
     if blocks:
         for name in ("observations", *FILES, "rollout"):
             pieces = [path(name, i) for i in range(count)]

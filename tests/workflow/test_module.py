@@ -60,7 +60,7 @@ def test_our_rules_in_another_workflow(tmp_path):
     plan = run("-n")
     for job in (
         "all",
-        "la_differentiate_assemble_identify",
+        "la_estimate",
         "la_import_recording",
         "la_write_law",
     ):

@@ -54,13 +54,12 @@ def test_scorecard_has_the_columns_of_the_design(finished):
 
 
 def test_each_job_leaves_a_log_and_a_benchmark(finished):
-    models = sorted((finished.folder / "results").rglob("model.nc"))
-    for model in models:
-        logs = (
-            finished.folder
-            / "logs"
-            / model.parent.relative_to(finished.folder / "results")
-        )
+    results = finished.folder / "results"
+    for model in sorted(results.rglob("model.nc")):
+        # A reading is made with its estimator.
+        estimator = model.parent.name.partition("_threshold_")[0]
+        example = model.parents[1].relative_to(results)
+        logs = finished.folder / "logs" / example / estimator
         assert "done" in (logs / "identify.log").read_text()
         assert (logs / "identify.tsv").is_file()
 

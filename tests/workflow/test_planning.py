@@ -97,11 +97,11 @@ def test_source_of_the_simulation(restored):
     )
     plan = restored.plan()
     assert {f"Simulating {e}" for e in EXAMPLES} <= plan
-    # A threshold is swept, which reads the library of `published`; what the authors
-    # released has no figures of its own.
-    published, recommended, swept = 2, 2, 2
+    # A swept threshold is a matter of the job of `published`; what the authors released
+    # has no figures of its own.
+    published, recommended = 2, 2
     of_example, as_released = 1 + published + recommended + 1, 1 + 2 + 1
-    jobs = len(EXAMPLES) * of_example + swept + as_released
+    jobs = len(EXAMPLES) * of_example + as_released
     assert len(plan) == jobs + len(BELOW_PAPER)
 
 
@@ -160,11 +160,17 @@ def test_blocks_are_gathered_where_something_reads_the_whole(finished):
     } | {"Gathering published_threshold_400/model of harmonic"}
 
 
-def test_every_class_of_machines_is_a_job(tmp_path):
+def test_every_draw_of_a_simulated_machine_is_a_job(tmp_path):
     project = Project.copy(tmp_path / "project")
     (project.folder / "benchmarks").symlink_to(ROOT / "benchmarks")
-    listed = yaml.safe_load((ROOT / "config/machine_classes.yaml").read_text())
+    listed = yaml.safe_load((ROOT / "config/simulated_machines.yaml").read_text())
+    cases = [case for table in listed["tables"] for case in table["cases"]]
     assert project.plan("classes") == {
-        "Writing results/classes.md",
-        *(f"Judging the law of {name}" for name in listed["machines"]),
+        "Writing docs/simulated_machines.md",
+        "The laws of simulated machines are judged; see docs/simulated_machines.md",
+        *(
+            f"Judging the law of {case['machine']}, seed {seed}"
+            for case in cases
+            for seed in case["seeds"]
+        ),
     }

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from runpy import run_path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -33,15 +34,38 @@ def test_every_kind_of_data_shows_figures_that_there_are():
         assert 1 <= len(set(names)) == len(names) and set(names) <= set(figures())
 
 
-def test_every_machine_class_has_a_simulation(monkeypatch):
-    """Of the target `classes`, a job each."""
-    folder = ROOT / "benchmarks" / "machines"
-    monkeypatch.syspath_prepend(str(folder))
-    modules = [import_module(n) for n in ("blind_machines", "mechanical_classes")]
-    makers = {name for one in modules for name in vars(one)}
-    listed = yaml.safe_load((ROOT / "config" / "machine_classes.yaml").read_text())
-    assert listed["machines"] and set(listed["machines"]) <= makers
-    assert len(set(listed["machines"])) == len(listed["machines"])
+@pytest.fixture
+def generators(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks" / "machines"))
+    return import_module("mechanical_classes").generators()
+
+
+def test_every_simulated_case_has_a_generator(generators):
+    """Of the target `classes`, a job for each draw."""
+    listed = yaml.safe_load((ROOT / "config" / "simulated_machines.yaml").read_text())
+    draws = [
+        (case["machine"], seed)
+        for table in listed["tables"]
+        for case in table["cases"]
+        for seed in case["seeds"]
+    ]
+    assert {machine for machine, _ in draws} <= set(generators)
+    assert len(set(draws)) == len(draws)
+
+
+@pytest.mark.parametrize(
+    ("errors", "covered"),
+    [
+        ([0.1, 0.9, 0.3], True),
+        ([1.2, 0.9, 0.3], True),
+        ([1.2, -1.1, 0.3], False),
+        ([2.5, 0.9, 0.3], False),
+        ([1.2, 1.1, 0.3, 0, 0, 0, 0], True),
+        ([], True),
+    ],
+)
+def test_a_draw_whose_intervals_miss_is_not_right(generators, errors, covered):
+    assert import_module("blind_machines").is_covered(np.array(errors)) == covered
 
 
 def objects(part):

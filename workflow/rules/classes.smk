@@ -1,46 +1,61 @@
 # Laws of simulated machines that nothing was tuned for: benchmarks/machines.
-CLASSES = read_yaml(CONFIG / "machine_classes.yaml")
+SIMULATED = read_yaml(CONFIG / "simulated_machines.yaml")
+DRAWS = [
+    f"{case['machine']}_{seed}"
+    for table in SIMULATED["tables"]
+    for case in table["cases"]
+    for seed in case["seeds"]
+]
+GENERATORS = [
+    f"{PROJECT}/benchmarks/machines/{name}.py"
+    for name in ("blind_machines", "mechanical_classes")
+]
 
 
 rule classes:
-    """Outcomes of these machines as a table: <results>/classes.md (docs/validation.md)."""
+    """Laws of simulated machines (docs/simulated_machines.md)."""
     input:
-        expand("<results>/classes/{machine}.md", machine=CLASSES["machines"]),
-    output:
-        "<results>/classes.md",
-    log:
-        *log_of("classes"),
+        "docs/simulated_machines.md",
     localrule: True
     message:
-        "Writing {output}"
-    run:
-        head = (
-            "| machine | outcome | covered | CPU, s | first line |",
-            "|---" * 5 + "|",
-        )
-        rows = [Path(row).read_text().strip() for row in input]
-        Path(output[0]).write_text("\n".join([*head, *rows, ""]))
+        "The laws of simulated machines are judged; see docs/simulated_machines.md"
 
 
-rule judge_class:
-    """What is learned of one of them."""
+rule document_classes:
+    """The page docs/simulated_machines.md: outcomes by case."""
     input:
-        machines=[
-            f"{PROJECT}/benchmarks/machines/{name}.py"
-            for name in ("blind_machines", "mechanical_classes")
-        ],
-        sources=sources("judge_class"),
+        generators=GENERATORS,
+        draws=expand("<results>/classes/{draw}.json", draw=DRAWS),
     output:
-        row="<results>/classes/{machine}.md",
+        page="docs/simulated_machines.md",
     log:
-        *log_of("classes/{machine}"),
-    wildcard_constraints:
-        machine=one_of(CLASSES["machines"]),
+        *log_of("document_classes"),
+    localrule: True
     conda:
         "../../environment.yml"
     params:
-        seed=CLASSES["seed"],
+        tables=SIMULATED["tables"],
     message:
-        "Judging the law of {wildcards.machine}"
+        "Writing {output.page}"
+    script:
+        "../scripts/document_classes.py"
+
+
+rule judge_class:
+    """What is learned of one draw of a machine."""
+    input:
+        generators=GENERATORS,
+        sources=sources("judge_class"),
+    output:
+        draw="<results>/classes/{machine}_{seed}.json",
+    log:
+        *log_of("classes/{machine}_{seed}"),
+    wildcard_constraints:
+        machine=one_of(sorted({draw.rpartition("_")[0] for draw in DRAWS})),
+        seed=r"\d+",
+    conda:
+        "../../environment.yml"
+    message:
+        "Judging the law of {wildcards.machine}, seed {wildcards.seed}"
     script:
         "../scripts/judge_class.py"

@@ -18,7 +18,7 @@ if not find_spec("leastaction"):
     )
 
 from leastaction.core.families import figures, is_field, system_reference
-from leastaction.core.jobs import STAGES, digests, jobs_of, maker, shown
+from leastaction.core.jobs import STAGES, digests, jobs_of, shown
 from leastaction.core.settings import ConfigError, complete
 from leastaction.core.sources import source_files, write_listing
 from leastaction.core.yaml_files import check_data, read_yaml
@@ -52,13 +52,22 @@ gc.freeze()
 for threshold in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
     os.environ.setdefault(threshold, str(2**40))
 
-# Figures of a recording, and of a randomly excited one.
-RECORDED = {
-    "prediction": "measured and predicted",
-    "residuals": "residuals",
-    "dynamics": "forces, phase plane, energy",
+# By rule, the figures of a motion, of another kind of recording, and of a randomly
+# excited motion, with what each shows.
+FIGURES_OF = {
+    "plot_recording": {
+        "prediction": "measured and predicted",
+        "residuals": "residuals",
+        "dynamics": "forces, phase plane, energy",
+    },
+    "plot_kind": {"prediction": "measured and predicted"},
+    "plot_shaken": {
+        "spectra": "spectra and modes",
+        "innovations": "innovations",
+        "one_step": "one-step predictions",
+        "force_spectrum": "spectrum of the force",
+    },
 }
-SHAKEN = ["spectra", "innovations", "one_step", "force_spectrum"]
 # The stage that makes each file. Later stages have higher priority: what one job writes is
 # read by the next while it is in memory. Figures, tables and scores come before the next
 # simulation: each job that waits is looked at by Snakemake several times a second.
@@ -254,9 +263,12 @@ def examples_of(paper, variants=False):
 
 
 def example_of(wildcards):
-    if wildcards.get("paper", "recordings") == "recordings":
-        return recording(wildcards.example)
-    return EXAMPLES[wildcards.paper, wildcards.example]
+    return example_at(wildcards.get("paper", "recordings"), wildcards.example)
+
+
+def example_at(paper, name):
+    """An example of a paper, or a recording."""
+    return recording(name) if paper == "recordings" else EXAMPLES[paper, name]
 
 
 def recorded_files(wildcards):
@@ -270,11 +282,14 @@ def within(path):
     return os.path.relpath(path) if Path(path).is_relative_to(Path.cwd()) else str(path)
 
 
-def recorded_rollouts(wildcards):
+def rollouts_of_recording(name):
     """Prediction of a recording; that of a random motion has none."""
-    if recording(wildcards.example)["excitation"] == "random":
-        return []
-    return [f"<results>/recordings/{wildcards.example}/recommended/rollout.nc"]
+    random = recording(name)["excitation"] == "random"
+    return [] if random else [f"<results>/recordings/{name}/recommended/rollout.nc"]
+
+
+def recorded_rollouts(wildcards):
+    return rollouts_of_recording(wildcards.example)
 
 
 def recorded_usages(wildcards):
@@ -287,9 +302,15 @@ def recorded_usages(wildcards):
 def figures_of_recording(name):
     """Predictions; of a random motion, what its innovations say."""
     if name in OF_KINDS:
-        return list(RECORDED)[:1]
+        return list(FIGURES_OF["plot_kind"])
     random = recording(name)["excitation"] == "random"
-    return SHAKEN if random else list(RECORDED)
+    return list(FIGURES_OF["plot_shaken" if random else "plot_recording"])
+
+
+def recordings_with(rule_name):
+    """Pattern of the recordings that a rule may draw."""
+    of_kind = rule_name == "plot_kind"
+    return one_of(OF_KINDS if of_kind else {*RECORDINGS, *MACHINES} - {*OF_KINDS})
 
 
 def recording_outputs(name):
@@ -353,35 +374,45 @@ def settings_of(stage):
 @cache
 def results(paper, name, estimator="recommended", last="rollout"):
     """Digest of the settings behind each result up to the file `last` of an estimator."""
-    recorded = paper == "recordings"
-    example = recording(name) if recorded else EXAMPLES[paper, name]
-    first = SETTINGS["import" if recorded else "simulate"](example)
+    example = example_at(paper, name)
+    first = SETTINGS["import" if paper == "recordings" else "simulate"](example)
     found = digests(first, example, estimator, last)
     return {f"{paper}/{name}/{file}": digest for file, digest in found.items()}
 
 
-def results_of(paper, names, estimators=shown, last="rollout"):
-    """The same of estimators of several examples, such as of those that are shown."""
+def results_of(keys, estimators=shown, last="rollout"):
+    """The same of estimators of several (paper, example), such as of those shown."""
     return {
         file: digest
-        for name in names
-        for estimator in estimators(EXAMPLES[paper, name]["estimators"])
-        for file, digest in results(paper, name, estimator, last).items()
+        for key in keys
+        for estimator in estimators(example_at(*key)["estimators"])
+        for file, digest in results(*key, estimator, last).items()
     }
 
 
-def sources_of(script, *stages):
+def sources_of(script, job=None):
     """Inputs of a job: its script, the methods of its stages, what they import.
 
-    The script of most stages has their name.
+    Without the stages of a `job` by estimator, that of the name of its script.
     """
 
     def listed(wildcards):
-        given = example_of(wildcards), wildcards.get("estimator")
-        methods = [name for s in stages or [script] for name in MODULES[s](*given)]
-        return sources(script, *methods, *system_modules(given[:1]))
+        example = example_of(wildcards)
+        done = job or {wildcards.get("estimator", ""): [script]}
+        methods = [
+            name
+            for estimator, stages in with_names(done, wildcards).items()
+            for stage in stages
+            for name in MODULES[stage](example, estimator)
+        ]
+        return sources(script, *methods, *system_modules([example]))
 
     return listed
+
+
+def with_names(job, wildcards):
+    """Stages of a job by estimator, the one of the wildcards by its name."""
+    return {name.format(**wildcards): stages for name, stages in job.items()}
 
 
 def system_modules(examples):
@@ -408,75 +439,54 @@ def reads_block(stage, example):
     return stage != "simulate" and replicates[0] == replicates[1]
 
 
-def made(file, part=""):
-    """A file that the estimator of the wildcards reads, from the estimator that makes it.
-
-    A swept setting of a later stage does not make it again.
-    """
-    stage = STAGE_OF[file]
-
-    def path(wildcards):
-        recipes = example_of(wildcards)["estimators"]
-        name = maker(recipes, wildcards.estimator, stage)
-        folder = f"<results>/{wildcards.paper}/{wildcards.example}/{name}"
-        return f"{folder}/{file}{part}.nc".format(**wildcards)
-
-    return path
-
-
-# What a job that ends with this stage is doing.
-DOES = {
-    "differentiate": "Differentiating",
-    "assemble": "Assembling the library of",
-    "identify": "Identifying",
-}
-
-
 def estimating():
-    """Rules of the stages of estimators, and patterns of the estimators that have them.
+    """Rules of the stages of estimators: what each job does, part of a name of blocks,
+    and patterns of what it makes.
 
-    A rule is the stages that its jobs do, the part of a name that says that it makes
-    blocks, and whether all that it makes is dropped after use.
+    An estimator with readings has a rule of its own, and a path without wildcard.
     """
-    found = {(STAGES, "", False): ["recordings/[^/]+/[^/]+"]}
+    found = {"estimate": ({"{estimator}": STAGES}, "", ["recordings/[^/]+/[^/]+"])}
     for (paper, name), e in EXAMPLES.items():
-        part = ".{block}" if config["chunks"] > 1 and name in split_examples() else ""
-        for estimator in e["estimators"]:
-            for stages in jobs_of(e["estimators"], estimator):
-                dropped = name in LARGE and stages[-1] != "identify"
-                makers = found.setdefault((stages, part, dropped), [])
-                makers.append(re.escape(f"{paper}/{name}/{estimator}"))
+        split = config["chunks"] > 1 and name in split_examples()
+        end, part = ("_block", ".{block}") if split else ("", "")
+        for first, job in jobs_of(e["estimators"]).items():
+            of = re.escape(f"{paper}/{name}")
+            if len(job) > 1:
+                rule_name = f"estimate_{paper}_{name}_{first}{end}".replace("-", "_")
+                found[rule_name] = job, part, [of]
+            else:
+                plain = {"{estimator}": STAGES}, part, []
+                makers = found.setdefault(f"estimate{end}", plain)[-1]
+                makers.append(f"{of}/{re.escape(first)}")
     return found
 
 
-def read_by(stage, part):
-    """What a stage of an estimator reads beside the observations, if anything."""
-    if stage == STAGES[0]:
-        return lambda wildcards: {}
-    path = made(MADE_BY[STAGES[STAGES.index(stage) - 1]], part)
-    return lambda wildcards: {"before": path(wildcards)}
+def made_by(job, part):
+    """Files that a job makes; what only it reads is temporary."""
+    base = "<results>/{paper}/{example}"
+    return [
+        path if stage == "identify" else temp(path)
+        for estimator, stages in job.items()
+        for stage in stages
+        for path in [f"{base}/{estimator}/{MADE_BY[stage]}{part}.nc"]
+    ]
 
 
-def made_by(stages, part, dropped):
-    """Files that a job with these stages makes; those dropped that only it reads."""
-    files = [MADE_BY[stage] for stage in stages]
-    paths = {
-        f: f"<results>/{{paper}}/{{example}}/{{estimator}}/{f}{part}.nc" for f in files
+def estimator_settings(job):
+    """As `settings_of`, of each stage of a job by estimator."""
+    return lambda wildcards: {
+        name: {s: SETTINGS[s](example_of(wildcards), name) for s in stages}
+        for name, stages in with_names(job, wildcards).items()
     }
-    kept = [] if dropped else files[-1:]
-    return {f: path if f in kept else temp(path) for f, path in paths.items()}
 
 
-def estimator_settings(stages):
-    """As `settings_of`, of stages that one job does: those of each by its name."""
-
-    def params(wildcards):
-        given = example_of(wildcards), wildcards.estimator
-        last = wildcards.estimator, MADE_BY[stages[-1]]
-        own = {"results": results(wildcards.paper, wildcards.example, *last)}
-        return {stage: SETTINGS[stage](*given) for stage in stages} | own
-
-    return params
+def estimator_results(job):
+    """Digests of the settings behind what a job reads and makes."""
+    return lambda wildcards: results_of(
+        [(wildcards.paper, wildcards.example)],
+        estimators=lambda _: with_names(job, wildcards),
+        last="model",
+    )
 
 
 def block_of(stage, wildcards):

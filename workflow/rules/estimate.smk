@@ -1,35 +1,35 @@
-# From observations to the model of an estimator. Stages whose files no other estimator
-# reads are done in one job: to start one takes longer than most of them. What only such a
-# job reads is temporary, as it makes it anyway; `--notemp` keeps it.
+# From observations to the models of an estimator and of its readings, in one job: to
+# start one takes longer than most stages. Derivatives and libraries, which only it reads,
+# are temporary; `--notemp` keeps them.
 #
-# Rules are named for their stages, such as `differentiate_assemble_identify`; with
-# `chunks` above one those of blocks of replicates end in `_block`.
+# The rule is `estimate`; with `chunks` above one that of blocks of replicates is
+# `estimate_block`. Readings have rules that are named for their example and estimator.
 
 
-for (STAGES_DONE, PART, DROPPED), MAKERS in estimating().items():
+for NAME, (JOB, PART, MAKERS) in estimating().items():
+    FIRST = next(iter(JOB))
 
     rule:
         name:
-            "_".join(STAGES_DONE) + ("_block" if PART else "") + ("_large" * DROPPED)
+            NAME
         input:
-            unpack(read_by(STAGES_DONE[0], PART)),
             observations=f"<results>/{{paper}}/{{example}}/observations{PART}.nc",
-            sources=sources_of("estimate", *STAGES_DONE),
+            sources=sources_of("estimate", JOB),
         output:
-            **made_by(STAGES_DONE, PART, DROPPED),
+            made=made_by(JOB, PART),
         log:
-            f"<logs>/{{paper}}/{{example}}/{{estimator}}/{STAGES_DONE[-1]}{PART}.log",
-            f"<logs>/{{paper}}/{{example}}/{{estimator}}/{STAGES_DONE[-1]}{PART}.tsv",
+            *log_of(f"{{paper}}/{{example}}/{FIRST}/identify{PART}"),
         wildcard_constraints:
             paper=among(MAKERS),
-        priority: 3 + STAGES.index(STAGES_DONE[-1])
+        priority: 5
         conda:
             "../../environment.yml"
         resources:
             mem_mb=memory,
         params:
-            settings=estimator_settings(STAGES_DONE),
+            settings=estimator_settings(JOB),
+            results=estimator_results(JOB),
         message:
-            f"{DOES[STAGES_DONE[-1]]} {{wildcards.example}} ({{wildcards.estimator}})"
+            f"Identifying {{wildcards.example}} ({FIRST.replace('{', '{wildcards.')})"
         script:
             "../scripts/estimate.py"

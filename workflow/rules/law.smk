@@ -1,59 +1,31 @@
-rule plot_recording:
-    input:
-        models=["<results>/recordings/{example}/recommended/model.nc"],
-        rollouts=["<results>/recordings/{example}/recommended/rollout.nc"],
-        sources=sources("draw_law", *map(figures().get, RECORDED)),
-    output:
-        *[figure(name, shows) for name, shows in RECORDED.items()],
-        others=expand(
-            "<results>/recordings/{{example}}/figures/{figure}{kind}",
-            figure=RECORDED,
-            kind=OTHERS,
-        ),
-    log:
-        *log_of("recordings/{example}/plot_recording"),
-    wildcard_constraints:
-        example=one_of({*RECORDINGS, *MACHINES} - {*OF_KINDS}),
-    conda:
-        "../../environment.yml"
-    params:
-        settings=recording_figures,
-    message:
-        "Drawing what {wildcards.example} predicts"
-    script:
-        "../scripts/draw_law.py"
+for NAME, SHOWS in FIGURES_OF.items():
 
-
-use rule plot_recording as plot_kind with:
-    output:
-        figure("prediction", RECORDED["prediction"]),
-        others=expand(
-            "<results>/recordings/{{example}}/figures/prediction{kind}", kind=OTHERS
-        ),
-    log:
-        *log_of("recordings/{example}/plot_kind"),
-    wildcard_constraints:
-        example=one_of(OF_KINDS),
-
-
-use rule plot_recording as plot_shaken with:
-    input:
-        models=["<results>/recordings/{example}/recommended/model.nc"],
-        sources=sources("draw_law", figures()["spectra"]),
-    output:
-        spectra=figure("spectra", "spectra and modes"),
-        innovations=figure("innovations", "innovations"),
-        one_step=figure("one_step", "one-step predictions"),
-        force_spectrum=figure("force_spectrum", "spectrum of the force"),
-        others=expand(
-            "<results>/recordings/{{example}}/figures/{figure}{kind}",
-            figure=SHAKEN,
-            kind=OTHERS,
-        ),
-    log:
-        *log_of("recordings/{example}/plot_shaken"),
-    message:
-        "Drawing what the innovations of {wildcards.example} say"
+    rule:
+        name:
+            NAME
+        input:
+            models=["<results>/recordings/{example}/recommended/model.nc"],
+            rollouts=recorded_rollouts,
+            sources=sources("draw_law", *map(figures().get, SHOWS)),
+        output:
+            figures=[figure(name, shows) for name, shows in SHOWS.items()],
+            others=expand(
+                "<results>/recordings/{{example}}/figures/{figure}{kind}",
+                figure=SHOWS,
+                kind=OTHERS,
+            ),
+        log:
+            *log_of(f"recordings/{{example}}/{NAME}"),
+        wildcard_constraints:
+            example=recordings_with(NAME),
+        conda:
+            "../../environment.yml"
+        params:
+            settings=recording_figures,
+        message:
+            "Drawing the law of {wildcards.example}"
+        script:
+            "../scripts/draw_law.py"
 
 
 rule write_law:

@@ -1,7 +1,7 @@
 rule plot_paper:
     input:
-        models=models,
-        rollouts=rollouts,
+        models=lambda wildcards: models_of(drawn(wildcards)[1]),
+        rollouts=figure_rollouts,
         sources=figure_sources,
     output:
         svg=report(
@@ -29,10 +29,6 @@ rule plot_paper:
 
 
 use rule plot_paper as plot_study with:
-    input:
-        models=study_models,
-        rollouts=study_rollouts,
-        sources=figure_sources,
     output:
         svg=report(
             "<results>/studies/{study}.svg",
@@ -44,39 +40,47 @@ use rule plot_paper as plot_study with:
         finding="<results>/studies/{study}.txt",
     log:
         *log_of("studies/plot_{study}"),
-    params:
-        settings=study_settings,
     message:
         "Drawing the study {wildcards.study}"
 
 
-rule tabulate:
-    input:
-        models=models,
-        rollouts=table_rollouts,
-        sources=table_sources,
-    output:
-        csv="<results>/{paper}/tables/{table}.csv",
-        md="<results>/{paper}/tables/{table}.md",
-        tex="<results>/{paper}/tables/{table}.tex",
-        html=report(
-            "<results>/{paper}/tables/{table}.html",
-            caption="../report/paper_table.rst",
-            category="{paper}",
-            subcategory="the paper's figures and tables",
-            labels={"shows": "{table}"},
-        ),
-    log:
-        *log_of("{paper}/tabulate_{table}"),
-    priority: 2
-    conda:
-        "../../environment.yml"
-    params:
-        settings=table_settings,
-    message:
-        "Tabulating {wildcards.table} of {wildcards.paper}"
-    script:
-        "../scripts/tabulate.py"
+for NAME, MADE in table_jobs().items():
+
+    rule:
+        name:
+            NAME
+        input:
+            models=models_of(MADE.keys),
+            rollouts=MADE.rollouts,
+            sources=MADE.sources,
+        output:
+            texts=expand(
+                "<results>/{p}/tables/{t}.{k}",
+                p=MADE.paper,
+                t=MADE.entries,
+                k=["csv", "md", "tex"],
+            ),
+            pages=[
+                report(
+                    f"<results>/{MADE.paper}/tables/{table}.html",
+                    caption="../report/paper_table.rst",
+                    category=MADE.paper,
+                    subcategory="the paper's figures and tables",
+                    labels={"shows": table},
+                )
+                for table in MADE.entries
+            ],
+        log:
+            *log_of(f"{MADE.paper}/{NAME}"),
+        priority: 2
+        conda:
+            "../../environment.yml"
+        params:
+            settings=MADE.settings,
+        message:
+            f"Tabulating {', '.join(MADE.entries)} of {MADE.paper}"
+        script:
+            "../scripts/tabulate.py"
 
 
 rule show_example:
@@ -141,7 +145,7 @@ use rule show_example as plot_example with:
 rule collect_scores:
     """All rows of the scorecard: results/scorecard.csv and .html."""
     input:
-        scores=[f"<results>/{p}/{n}/scores.csv" for p, n in printed_examples()],
+        scores=[f"<results>/{p}/{n}/scores.csv" for p, n in PRINTED],
         sources=sources("collect_scores"),
     output:
         csv="<results>/scorecard.csv",
@@ -167,7 +171,7 @@ rule compare:
     """Every method on every system as one figure: results/matrix.svg."""
     input:
         scores=[f"<results>/{p}/{n}/scores.csv" for p, n in COMPARED],
-        models=[path for p, n in COMPARED for path in models_of(p, [n])],
+        models=models_of(COMPARED),
         usages=lambda w: [f for p, n in COMPARED for f in usages_of(p, n)],
         sources=sources("compare"),
     output:
@@ -187,10 +191,8 @@ rule compare:
 
 rule describe:
     input:
-        models=models,
-        sources=lambda wildcards: sources(
-            "describe", *system_modules(examples_of_job(wildcards))
-        ),
+        models=lambda w: models_of([(w.paper, w.example)]),
+        sources=lambda w: sources("describe", *system_modules([example_of(w)])),
     output:
         law=report(
             "<results>/{paper}/{example}/law.md",
@@ -214,25 +216,6 @@ rule describe:
         "../scripts/describe.py"
 
 
-rule summarise:
-    """The page docs/results.md."""
-    input:
-        scorecard="<results>/scorecard.csv",
-        sources=sources("summarise"),
-    output:
-        page="docs/results.md",
-    log:
-        *log_of("summarise"),
-    conda:
-        "../../environment.yml"
-    params:
-        papers=papers_named(),
-    message:
-        "Writing docs/results.md"
-    script:
-        "../scripts/summarise.py"
-
-
 rule summarise_papers:
     """The page of all papers: results/index.html."""
     input:
@@ -252,19 +235,31 @@ rule summarise_papers:
     conda:
         "../../environment.yml"
     params:
-        settings=papers_settings(),
+        settings={p: config["papers"][p] | {"examples": examples_of(p)} for p in PAPERS},
     message:
         "Summarising the papers on one page"
     script:
         "../scripts/summarise_papers.py"
 
 
+use rule summarise_papers as summarise with:
+    input:
+        scorecard="<results>/scorecard.csv",
+        sources=sources("summarise_papers"),
+    output:
+        page="docs/results.md",
+    log:
+        *log_of("summarise"),
+    message:
+        "Writing docs/results.md"
+
+
 rule summarise_beyond:
     """The page of our own studies: results/beyond.html."""
     input:
-        scores=[f"<results>/{p}/{n}/scores.csv" for p, n in beyond_examples()],
-        pictures=[f"<results>/studies/{name}.png" for name in beyond_studies()],
-        findings=[f"<results>/studies/{name}.txt" for name in beyond_studies()],
+        scores=[f"<results>/{p}/{n}/scores.csv" for p, n in UNPRINTED],
+        pictures=expand("<results>/studies/{name}.png", name=BEYOND_STUDIES),
+        findings=expand("<results>/studies/{name}.txt", name=BEYOND_STUDIES),
         matrix=["<results>/matrix.png"] if COMPARED else [],
         sources=sources("summarise_beyond"),
     output:
@@ -300,7 +295,9 @@ rule document_machines:
     input:
         observations=of_machines("observations.nc"),
         models=of_machines("recommended/model.nc"),
-        rollouts=machine_rollouts,
+        rollouts=lambda w: [
+            f for n in recorded_machines() for f in rollouts_of_recording(n)
+        ],
         sources=sources("document_machines"),
     output:
         page="docs/machines.md",

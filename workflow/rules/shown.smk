@@ -23,19 +23,16 @@ def studies_of(folder):
     return [name for name, s in studies if s["question"] and folder in s["examples"]]
 
 
-def numbered(wildcards):
-    """What the configuration says of the numbered figure or table of a paper."""
-    part = "figures" if "figure" in wildcards.keys() else "tables"
-    return config["papers"][wildcards.paper][part][
-        wildcards.get("figure", wildcards.get("table"))
-    ]
-
-
-def shown_examples(wildcards):
-    """The example of the wildcards, or those that a figure or table of a paper shows."""
-    if "example" in wildcards.keys():
-        return [wildcards.example]
-    return examples_shown(wildcards.paper, numbered(wildcards))
+def drawn(wildcards):
+    """Kind of a figure of a paper or a study, and (paper, example) of what it shows."""
+    if "study" in wildcards.keys():
+        study = config["studies"][wildcards.study]
+        return study["figure"], [
+            (p, n) for p, e in study["examples"].items() for n in e
+        ]
+    entry = config["papers"][wildcards.paper]["figures"][wildcards.figure]
+    names = examples_shown(wildcards.paper, entry)
+    return entry["shows"], [(wildcards.paper, name) for name in names]
 
 
 def examples_shown(paper, entry):
@@ -54,57 +51,110 @@ for paper in PAPERS:
         }
 
 
-def panels(wildcards, parts):
-    """By example, the parts of its configuration that a figure or a table shows."""
-    names = shown_examples(wildcards)
-    return {name: panel(EXAMPLES[wildcards.paper, name], parts) for name in names}
-
-
-def results_shown(wildcards, last="rollout"):
-    """Digests of the results that a figure or a table shows."""
-    return results_of(wildcards.paper, shown_examples(wildcards), last=last)
-
-
-def models_of(paper, names):
-    """Models of the estimators that are shown of the examples `names`."""
+def models_of(keys):
+    """Models of the estimators that are shown of these (paper, example)."""
     return [
         f"<results>/{paper}/{name}/{estimator}/model.nc"
-        for name in names
+        for paper, name in keys
         for estimator in shown(EXAMPLES[paper, name]["estimators"])
     ]
 
 
-def models(wildcards):
-    return models_of(wildcards.paper, shown_examples(wildcards))
-
-
-def rollouts_of(paper, names):
-    """Rollouts of the estimators of the examples `names` that have one."""
+def rollouts_of(keys):
+    """Rollouts of the estimators of these (paper, example) that have one."""
     return [
         f"<results>/{paper}/{name}/{estimator}/rollout.nc"
-        for name in names
+        for paper, name in keys
         for estimator in rolled_out(EXAMPLES[paper, name])
     ]
 
 
-def rollouts(wildcards):
-    return rollouts_of(wildcards.paper, shown_examples(wildcards))
-
-
-def table_rollouts(wildcards):
-    """Rollouts for a table that shows them."""
-    shows_them = numbered(wildcards)["shows"] in registered("TABLES_OF_ROLLOUTS")
-    return rollouts(wildcards) if shows_them else []
+def figure_rollouts(wildcards):
+    """Rollouts for a figure; for a study only of what has no coefficients to judge."""
+    keys = drawn(wildcards)[1]
+    judged = {"snapshots", "field_snapshots", "port", "driven_port"}
+    judges = all(kind_of_data(EXAMPLES[key]) in judged for key in keys)
+    return rollouts_of(keys) if judges or "study" not in wildcards.keys() else []
 
 
 def figure_sources(wildcards):
-    """Sources of the figures that a job draws and of what they show, of no other."""
-    if "study" in wildcards.keys():
-        drawn = [config["studies"][wildcards.study]["figure"]]
-        shown = [EXAMPLES[key] for key in study_examples(wildcards)]
-    else:
-        drawn, shown = [numbered(wildcards)["shows"]], examples_of_job(wildcards)
-    return sources("plot", *(figures()[name] for name in drawn), *system_modules(shown))
+    """Sources of a figure and of what it shows, of no other."""
+    kind, keys = drawn(wildcards)
+    return sources("plot", figures()[kind], *system_modules(map(EXAMPLES.get, keys)))
+
+
+def figure_settings(wildcards):
+    """What a figure shows: panels, the settings behind their results, style."""
+    kind, keys = drawn(wildcards)
+    of_study = "study" in wildcards.keys()
+    parts = FOR_FIGURES if of_study else FOR_PAPERS
+    return {
+        "panels": {
+            f"{paper}/{name}" if of_study else name: panel(EXAMPLES[paper, name], parts)
+            for paper, name in keys
+        },
+        "results": results_of(
+            keys, last="rollout" if figure_rollouts(wildcards) else "model"
+        ),
+        "figure": kind,
+        "style": config["figures"],
+    }
+
+
+class Tables:
+    """Tables of a paper that are made in one job, and what they show.
+
+    Those of variants, which an erratum refers to, are made alone.
+    """
+
+    def __init__(self, paper, names):
+        about = config["papers"][paper]
+        self.paper, self.entries = paper, {n: about["tables"][n] for n in names}
+        self.examples = {
+            name: examples_shown(paper, entry) for name, entry in self.entries.items()
+        }
+        self.keys = sorted({(paper, n) for e in self.examples.values() for n in e})
+        kinds = {entry["shows"] for entry in self.entries.values()}
+        self.modules = {registered_tables()[kind].partition(":")[0] for kind in kinds}
+        shown_too = kinds & set(registered("TABLES_OF_ROLLOUTS"))
+        self.rollouts = rollouts_of(self.keys) if shown_too else []
+        number = f"Paper {about['number']}, " if "number" in about else ""
+        self.source = f"{number}{about['title']}.\n"
+
+    def sources(self, wildcards):
+        """Sources of these tables and of what they show."""
+        systems = system_modules(map(EXAMPLES.get, self.keys))
+        return sources("tabulate", *self.modules, *systems)
+
+    def settings(self, wildcards):
+        """Panels by example, and of each table what it shows of which."""
+        last = "rollout" if self.rollouts else "model"
+        return {
+            "panels": {
+                name: panel(EXAMPLES[paper, name], FOR_TABLES_AND_SCORES)
+                for paper, name in self.keys
+            },
+            "results": results_of(self.keys, last=last),
+            "tables": {
+                name: {
+                    "shows": entry["shows"],
+                    "examples": self.examples[name],
+                    "caption": f"{self.source}{entry['caption']}".strip(),
+                }
+                for name, entry in self.entries.items()
+            },
+        }
+
+
+def table_jobs():
+    """By the name of its rule, the tables that each job makes."""
+    found = {}
+    for paper in PAPERS:
+        for name, entry in config["papers"][paper]["tables"].items():
+            alone = all(map(is_variant, entry.get("examples") or [""]))
+            rule_name = f"tabulate_{paper}_{name}" if alone else f"tabulate_{paper}"
+            found.setdefault(rule_name, (paper, []))[1].append(name)
+    return {rule_name: Tables(*job) for rule_name, job in found.items()}
 
 
 # Examples whose figures are made with their rows of the scorecard, and others: without
@@ -116,21 +166,11 @@ for (paper, name), example in EXAMPLES.items():
     (SHOWN if with_figures else SCORED_ALONE).append(f"{paper}/{name}")
 
 
-def table_sources(wildcards):
-    """Sources of a table and of what it shows."""
-    reference = registered_tables()[numbered(wildcards)["shows"]]
-    return sources(
-        "tabulate",
-        reference.partition(":")[0],
-        *system_modules(examples_of_job(wildcards)),
-    )
-
-
 def example_sources(with_figures=True):
     """Sources of the rows of an example in the scorecard, and of its figures."""
 
     def listed(wildcards):
-        (example,) = examples_of_job(wildcards)
+        example = example_of(wildcards)
         if with_figures and "recommended" not in example["estimators"]:
             raise WorkflowError(
                 f"{wildcards.example} has no figures of its own, which show the "
@@ -142,35 +182,6 @@ def example_sources(with_figures=True):
         return sources("show_example", *modules, *system_modules([example]))
 
     return listed
-
-
-def examples_of_job(wildcards):
-    """What a figure, a table or the rows of the scorecard show."""
-    return [EXAMPLES[wildcards.paper, name] for name in shown_examples(wildcards)]
-
-
-def figure_settings(wildcards):
-    """Panels, style, and what each file (by its stem) shows."""
-    kind = numbered(wildcards)["shows"]
-    return {
-        "panels": panels(wildcards, FOR_PAPERS),
-        "results": results_shown(wildcards),
-        "figures": {wildcards.figure: kind},
-        "style": config["figures"],
-    }
-
-
-def table_settings(wildcards):
-    entry, paper = numbered(wildcards), config["papers"][wildcards.paper]
-    source = f"Paper {paper['number']}, " if "number" in paper else ""
-    return {
-        "panels": panels(wildcards, FOR_TABLES_AND_SCORES),
-        "results": results_shown(
-            wildcards, "rollout" if table_rollouts(wildcards) else "model"
-        ),
-        "table": entry["shows"],
-        "caption": f"{source}{paper['title']}.\n{entry['caption']}".strip(),
-    }
 
 
 def example_settings(with_figures=True):
@@ -187,7 +198,7 @@ def example_settings(with_figures=True):
         }
         return {
             "panels": {name: scored(example)},
-            "results": results_of(paper, [name], estimators=list),
+            "results": results_of([(paper, name)], estimators=list),
             "paper": paper,
         } | (drawn if with_figures else {})
 
@@ -211,58 +222,16 @@ def reproduces(paper, name):
     return printed or not is_variant(name)
 
 
-def printed_examples():
-    """(paper, example) of every row of the scorecard."""
-    return [key for key in EXAMPLES if reproduces(*key)]
+# (paper, example) of every row of the scorecard, and of everything that no paper prints.
+PRINTED = [key for key in EXAMPLES if reproduces(*key)]
+UNPRINTED = [key for key in EXAMPLES if key not in PRINTED]
 
 
 # Folders with examples that no paper prints, and the paper that each goes beyond.
 BEYOND = {
     folder: folder.removeprefix("beyond_")
-    for folder in FOLDERS
-    if any(p == folder and not reproduces(p, name) for p, name in EXAMPLES)
+    for folder in sorted({folder for folder, _ in UNPRINTED})
 }
-
-
-def study_examples(wildcards):
-    """(paper, example) of everything that a study compares."""
-    listed = config["studies"][wildcards.study]["examples"]
-    return [(paper, name) for paper, names in listed.items() for name in names]
-
-
-def study_models(wildcards):
-    return [
-        path
-        for paper, name in study_examples(wildcards)
-        for path in models_of(paper, [name])
-    ]
-
-
-def study_rollouts(wildcards):
-    """Rollouts for a study of what has no coefficients: they judge it."""
-    named = study_examples(wildcards)
-    judged = {"snapshots", "field_snapshots", "port", "driven_port"}
-    if any(kind_of_data(EXAMPLES[key]) not in judged for key in named):
-        return []
-    return [path for paper, name in named for path in rollouts_of(paper, [name])]
-
-
-def study_settings(wildcards):
-    """As `figure_settings`, of the examples of a study."""
-    last = "rollout" if study_rollouts(wildcards) else "model"
-    return {
-        "panels": {
-            f"{paper}/{name}": panel(EXAMPLES[paper, name], FOR_FIGURES)
-            for paper, name in study_examples(wildcards)
-        },
-        "results": {
-            file: digest
-            for paper, name in study_examples(wildcards)
-            for file, digest in results_of(paper, [name], last=last).items()
-        },
-        "figures": {wildcards.study: config["studies"][wildcards.study]["figure"]},
-        "style": config["figures"],
-    }
 
 
 COMPARED = [
@@ -274,12 +243,11 @@ COMPARED = [
 
 def usages_of(paper, name):
     """What was used by the jobs, or those of blocks, that make an example's models."""
-    recipes = EXAMPLES[paper, name]["estimators"]
-    done = [f"{e}/{job[-1]}" for e in shown(recipes) for job in jobs_of(recipes, e)]
+    done = shown(EXAMPLES[paper, name]["estimators"])
     count = blocks_of("identify", EXAMPLES[paper, name])
     split = config["chunks"] > 1 and name in split_examples()
     blocks = [f".{i}_of_{count}" for i in range(1, count + 1)] if split else [""]
-    return expand(f"<logs>/{paper}/{name}/{{job}}{{b}}.tsv", job=done, b=blocks)
+    return expand(f"<logs>/{paper}/{name}/{{e}}/identify{{b}}.tsv", e=done, b=blocks)
 
 
 def matrix_level(simulation):
@@ -296,7 +264,7 @@ def description_settings(wildcards):
     return {
         **parts,
         "estimators": shown(example["estimators"]),
-        "results": results_of(wildcards.paper, [wildcards.example], last="model"),
+        "results": results_of([(wildcards.paper, wildcards.example)], last="model"),
     }
 
 
@@ -313,6 +281,7 @@ def matrix_settings():
                 + (f", {name.partition('-')[2]}" if is_variant(name) else ""),
                 "method": recipe["identify"]["method"],
                 "noise_level": matrix_level(EXAMPLES[paper, name]["simulate"]),
+                "fits": len(jobs_of(EXAMPLES[paper, name]["estimators"])[estimator]),
             }
             for paper, name in COMPARED
             for estimator, recipe in EXAMPLES[paper, name]["estimators"].items()
@@ -337,14 +306,8 @@ def papers_named():
     return {name: {k: p[k] for k in told if k in p} for name, p in papers}
 
 
-def beyond_examples():
-    """(folder, example) of everything that no paper prints."""
-    return [key for key in EXAMPLES if not reproduces(*key)]
-
-
-def beyond_studies():
-    """Studies of the page, in the order of its sections."""
-    return [name for folder in BEYOND for name in studies_of(folder)]
+# Studies of the page, in the order of its sections.
+BEYOND_STUDIES = [name for folder in BEYOND for name in studies_of(folder)]
 
 
 def beyond_sections():
@@ -362,18 +325,13 @@ def beyond_sections():
     }
 
 
-def papers_settings():
-    """What the page of all papers says of each, with the names of its examples."""
-    return {p: {**config["papers"][p], "examples": examples_of(p)} for p in PAPERS}
-
-
 def paper_outputs(paper):
     """Figures and tables of a paper, and the figures of its examples.
 
     Of a folder that is no paper also its variants, and every law.
     """
     own = paper not in PAPERS
-    shown = every_example(paper) if own else examples_of(paper)
+    shown = examples_of(paper) + (examples_of(paper, variants=True) if own else [])
     base = f"<results>/{paper}"
     settings = config["papers"].get(paper, {"figures": {}, "tables": {}})
     return [
@@ -389,24 +347,10 @@ def paper_outputs(paper):
     ]
 
 
-def every_example(paper):
-    """Names of the examples of a folder and of their variants."""
-    return [*examples_of(paper), *examples_of(paper, variants=True)]
-
-
 def of_machines(file):
     """A file of every machine whose data are on this computer."""
     return lambda wildcards: [
         f"<results>/recordings/{name}/{file}" for name in recorded_machines()
-    ]
-
-
-def machine_rollouts(wildcards):
-    """Predictions of these machines; that of a random motion has none."""
-    return [
-        f"<results>/recordings/{name}/recommended/rollout.nc"
-        for name in recorded_machines()
-        if recording(name)["excitation"] != "random"
     ]
 
 
@@ -415,11 +359,7 @@ def machines_settings(wildcards):
     told = {n: read_yaml(path)["recordings"][n] for n, path in MACHINES.items()}
     return {
         "recorded": recorded_machines(),
-        "results": {
-            file: digest
-            for name in recorded_machines()
-            for file, digest in results("recordings", name).items()
-        },
+        "results": results_of([("recordings", name) for name in recorded_machines()]),
         "machines": {
             name: {
                 "title": given["title"],

@@ -21,9 +21,4 @@ def main(scores: list, papers: dict, csv: str, html: str) -> None:
 
 
 if __name__ == "__main__":
-    with process.job(snakemake.log[0]):
-        main(
-            snakemake.input.scores,
-            snakemake.params.papers,
-            **dict(snakemake.output.items()),
-        )
+    process.run(main, snakemake)

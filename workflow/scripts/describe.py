@@ -20,5 +20,4 @@ def main(models: list, settings: dict, law: str) -> None:
 
 
 if __name__ == "__main__":
-    with process.job(snakemake.log[0]):
-        main(snakemake.input.models, snakemake.params.settings, snakemake.output.law)
+    process.run(main, snakemake)

@@ -8,7 +8,9 @@ from leastaction.figures.panel import MAIN, Panel
 from leastaction.figures.style import draw
 
 
-def main(models: list, rollouts: list, settings: dict, files: list) -> None:
+def main(
+    models: list, settings: dict, figures: list, others: list, rollouts: list = ()
+) -> None:
     """Draw each figure once and save it in every format."""
     found = (load_all(paths, settings["results"]) for paths in (models, rollouts))
     of_main = (dict(zip([MAIN], datasets, strict=False)) for datasets in found)
@@ -16,15 +18,9 @@ def main(models: list, rollouts: list, settings: dict, files: list) -> None:
     drawn = {
         name: draw(name, [panel], settings["style"]) for name in settings["figures"]
     }
-    for path in map(Path, files):
+    for path in map(Path, [*figures, *others]):
         save_figure(drawn[path.stem], path)
 
 
 if __name__ == "__main__":
-    with process.job(snakemake.log[0]):
-        main(
-            snakemake.input.models,
-            snakemake.input.get("rollouts", []),
-            snakemake.params.settings,
-            list(snakemake.output),
-        )
+    process.run(main, snakemake)

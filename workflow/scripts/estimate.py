@@ -2,38 +2,33 @@
 
 import leastaction.core.process as process
 from leastaction.core.files import Replicates, save_replicates
-from leastaction.core.jobs import FILES, STAGES
+from leastaction.core.jobs import STAGES
 from leastaction.core.method import step
 from leastaction.core.progress import tracked
 
 
 def main(
-    observations: str, settings: dict, made: dict, before: str | None = None
+    observations: str, settings: dict, made: list, results: dict | None = None
 ) -> None:
-    """Make each file of `made`, replicate by replicate, from the one before it.
+    """Make the files of an estimator, and of its readings what differs from them.
 
-    That before the first may be of another estimator; `differentiate` reads none.
+    `settings` are those of each stage by estimator, `made` their files in this order.
     """
-    results = settings.get("results")
-    for stage, file in zip(STAGES, FILES, strict=True):
-        if file not in made:
-            continue
-        given = settings[stage]
-        method = step(stage, given[stage])
-        paths = [observations] if before is None else [observations, before]
-        found = (
-            method(*data, given["library"])
-            for data in tracked(Replicates(*paths, results=results), stage)
-        )
-        save_replicates(found, made[file], method.contract(), results)
-        before = made[file]
+    paths, of_first = iter(made), {}
+    for stages in settings.values():
+        files = dict(of_first)
+        for stage, given in stages.items():
+            method, path = step(stage, given[stage]), next(paths)
+            before = STAGES[: STAGES.index(stage)][-1:]
+            read = [observations, *map(files.get, before)]
+            found = (
+                method(*data, given["library"])
+                for data in tracked(Replicates(*read, results=results), stage)
+            )
+            save_replicates(found, path, method.contract(), results)
+            files[stage] = path
+        of_first = of_first or files
 
 
 if __name__ == "__main__":
-    with process.job(snakemake.log[0]):
-        main(
-            snakemake.input.observations,
-            snakemake.params.settings,
-            dict(snakemake.output.items()),
-            snakemake.input.get("before"),
-        )
+    process.run(main, snakemake)

@@ -12,5 +12,4 @@ def main(blocks: list, whole: str, results: dict | None = None) -> None:
 
 
 if __name__ == "__main__":
-    with process.job(snakemake.log[0]):
-        main(snakemake.input.blocks, snakemake.output.whole, snakemake.params.results)
+    process.run(main, snakemake)

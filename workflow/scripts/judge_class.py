@@ -1,5 +1,6 @@
-"""Rule `judge_class`: what is learned of a simulated machine, a row of a table."""
+"""Rule `judge_class`: what is learned of one draw of a simulated machine."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -7,22 +8,16 @@ import leastaction.core.process as process
 from leastaction.core.files import save_text
 
 
-def main(folder: str, machine: str, seed: int, target: str) -> None:
+def main(generators: list, machine: str, seed: str, draw: str) -> None:
     """Draw parameters by a seed, simulate, learn, and compare with the truth."""
-    sys.path.insert(0, folder)
+    sys.path.insert(0, str(Path(generators[0]).parent))
     import blind_machines
     import mechanical_classes
 
-    make = getattr(mechanical_classes, machine, None)
-    _, text = blind_machines.row(make or getattr(blind_machines, machine), seed)
-    save_text(text + "\n", target)
+    make = mechanical_classes.generators()[machine]
+    drawn = blind_machines.outcome(make, int(seed))
+    save_text(json.dumps(drawn._asdict(), indent=1) + "\n", draw)
 
 
 if __name__ == "__main__":
-    with process.job(snakemake.log[0]):
-        main(
-            str(Path(snakemake.input.machines[0]).parent),
-            snakemake.wildcards.machine,
-            snakemake.params.seed,
-            snakemake.output.row,
-        )
+    process.run(main, snakemake)

@@ -19,10 +19,4 @@ def main(observations: str, model: str, settings: dict, rollout: str) -> None:
 
 
 if __name__ == "__main__":
-    with process.job(snakemake.log[0]):
-        main(
-            snakemake.input.observations,
-            snakemake.input.model,
-            snakemake.params.settings,
-            snakemake.output.rollout,
-        )
+    process.run(main, snakemake)

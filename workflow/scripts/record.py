@@ -6,10 +6,12 @@ from leastaction.recordings.demo import recorded_table
 
 
 def main(settings: dict, table: str) -> None:
-    """Simulate, spoil as sensors do, and write CSV."""
+    """Simulate, spoil as sensors do, and write CSV.
+
+    `settings` are those of a stand-in, its name and the root of its random numbers.
+    """
     save_text(recorded_table(settings), table)
 
 
 if __name__ == "__main__":
-    with process.job(snakemake.log[0]):
-        main(snakemake.params.settings, snakemake.output.table)
+    process.run(main, snakemake)

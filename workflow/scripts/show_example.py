@@ -32,10 +32,4 @@ def main(
 
 
 if __name__ == "__main__":
-    with process.job(snakemake.log[0]):
-        main(
-            snakemake.input.models,
-            snakemake.input.rollouts,
-            snakemake.params.settings,
-            **dict(snakemake.output.items()),
-        )
+    process.run(main, snakemake)

@@ -27,8 +27,4 @@ def main(settings: dict, observations: str) -> None:
 
 
 if __name__ == "__main__":
-    with process.job(snakemake.log[0]):
-        main(
-            snakemake.params.settings,
-            snakemake.output.observations,
-        )
+    process.run(main, snakemake)

@@ -11,11 +11,18 @@ from leastaction_papers.scorecard.templates import thumbnail
 WIDTH, LIMIT = 1400, 400_000
 
 
-def main(inputs, sections: dict, target: str) -> None:
+def main(
+    scores: list,
+    pictures: list,
+    findings: list,
+    matrix: list,
+    sections: dict,
+    page: str,
+) -> None:
     """One section per folder of examples, with its studies and its rows."""
-    frames = [from_csv(load_text(path)) for path in inputs.scores]
+    frames = [from_csv(load_text(path)) for path in scores]
     rows = scorecard([*frames, pooled_rows(frames)])
-    files = iter(zip(inputs.pictures, inputs.findings, strict=True))
+    files = iter(zip(pictures, findings, strict=True))
     told = []
     for folder, about in sections.items():
         studies = {}
@@ -27,13 +34,12 @@ def main(inputs, sections: dict, target: str) -> None:
         own = rows[rows["paper"] == folder]
         told.append(section(folder, about["paper"], studies, own))
     told = [one for one in told if one["studies"] or one["rows"]]
-    if Path(target).suffix == ".html":
-        matrix = [thumbnail(load_bytes(path), WIDTH, LIMIT) for path in inputs.matrix]
-        save_text(beyond_page(told, *matrix), target)
+    if Path(page).suffix == ".html":
+        drawn = [thumbnail(load_bytes(path), WIDTH, LIMIT) for path in matrix]
+        save_text(beyond_page(told, *drawn), page)
     else:
-        save_text(beyond_document(told), target)
+        save_text(beyond_document(told), page)
 
 
 if __name__ == "__main__":
-    with process.job(snakemake.log[0]):
-        main(snakemake.input, snakemake.params.sections, snakemake.output.page)
+    process.run(main, snakemake)

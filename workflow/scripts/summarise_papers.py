@@ -1,8 +1,10 @@
-"""Rule `summarise_papers`: what holds of each paper, on one page."""
+"""Rules `summarise_papers` and `summarise`: what holds of each paper, on one page."""
+
+from pathlib import Path
 
 import leastaction.core.process as process
 from leastaction.core.files import load_bytes, load_text, save_text
-from leastaction_papers.scorecard.pages import index_page, paper_summary
+from leastaction_papers.scorecard.pages import index_page, paper_summary, results_page
 from leastaction_papers.scorecard.scorecard import from_csv
 from leastaction_papers.scorecard.templates import thumbnail
 
@@ -10,19 +12,27 @@ from leastaction_papers.scorecard.templates import thumbnail
 WIDTH, LIMIT = 800, 40_000
 
 
-def main(inputs, settings: dict, page: str) -> None:
-    """Write one section per paper of `settings`, with its figures and findings."""
-    table = from_csv(load_text(inputs.scorecard))
+def main(
+    scorecard: str,
+    settings: dict,
+    page: str,
+    pictures: list = (),
+    findings: list = (),
+) -> None:
+    """Write one section per paper of `settings`; in HTML with figures and findings."""
+    table = from_csv(load_text(scorecard))
+    if Path(page).suffix == ".md":
+        save_text(results_page(table, settings), page)
+        return
     papers = [paper_summary(name, paper, table) for name, paper in settings.items()]
     files = [
         f"{one['name']}/figures/{name}" for one in papers for name in one["figures"]
     ]
-    small = (thumbnail(load_bytes(path), WIDTH, LIMIT) for path in inputs.pictures)
-    told = (load_text(path).strip() for path in inputs.findings)
+    small = (thumbnail(load_bytes(path), WIDTH, LIMIT) for path in pictures)
+    told = (load_text(path).strip() for path in findings)
     shown = (dict(zip(files, given, strict=True)) for given in (small, told))
     save_text(index_page(papers, *shown), page)
 
 
 if __name__ == "__main__":
-    with process.job(snakemake.log[0]):
-        main(snakemake.input, snakemake.params.settings, snakemake.output.page)
+    process.run(main, snakemake)

@@ -24,13 +24,4 @@ def main(
 
 
 if __name__ == "__main__":
-    with process.job(snakemake.log[0]):
-        main(
-            snakemake.input.observations,
-            snakemake.input.model,
-            snakemake.input.get("rollouts", []),
-            snakemake.input.usages,
-            snakemake.params.settings,
-            snakemake.output.law,
-            snakemake.output.saved,
-        )
+    process.run(main, snakemake)

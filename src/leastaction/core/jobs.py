@@ -64,31 +64,34 @@ def maker(estimators: Mapping, name: str, stage: str) -> str:
 
     That of which it is a reading, where nothing differs up to this stage.
     """
-    of = (estimators[name].get("setting") or {}).get("of")
+    of = _read_as(estimators, name)
     upto = STAGES[: STAGES.index(stage) + 1]
-    if of in estimators and all(estimators[name][s] == estimators[of][s] for s in upto):
-        return of
-    return name
+    return of if all(estimators[name][s] == estimators[of][s] for s in upto) else name
 
 
-def jobs_of(estimators: Mapping, name: str) -> list[tuple[str, ...]]:
-    """Stages that each job of an estimator does, in their order.
+def jobs_of(estimators: Mapping) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Stages that each job does, by its estimators: the first names it, and reads none.
 
-    A job ends with a file that another estimator reads, or with the model.
+    The others are its readings, which do what differs from it.
+
+    >>> of = {"of": "published"}
+    >>> recipe = {"differentiate": 1, "assemble": 2, "identify": 3}
+    >>> reading = recipe | {"identify": 4, "setting": of}
+    >>> jobs_of({"published": recipe, "again": reading})["published"]["again"]
+    ('identify',)
     """
-    read = {
-        stage
-        for other in estimators
-        for stage, after in zip(STAGES, STAGES[1:], strict=False)
-        if maker(estimators, other, stage) == name != other
-        and maker(estimators, other, after) == other
-    }
-    result: list[tuple[str, ...]] = [()]
-    for stage in STAGES:
-        if maker(estimators, name, stage) == name:
-            result[-1] += (stage,)
-            result += [()] if stage in read else []
-    return [stages for stages in result if stages]
+    jobs: dict[str, dict[str, tuple[str, ...]]] = {}
+    for name in estimators:
+        first = _read_as(estimators, name)
+        done = tuple(s for s in STAGES if maker(estimators, name, s) == name)
+        jobs.setdefault(first, {first: STAGES})[name] = done
+    return jobs
+
+
+def _read_as(estimators: Mapping, name: str) -> str:
+    """Estimator that this one is a reading of, or itself."""
+    of = (estimators[name].get("setting") or {}).get("of")
+    return of if of in estimators else name
 
 
 def modules_of(stage: str, example: Mapping, estimator: str | None = None) -> list[str]:

@@ -13,7 +13,8 @@ from leastaction.core.settings import ConfigError
 _TARGETS = (
     "papers beyond studies figures tables scorecard matrix recordings stand_ins import "
     "record predict write_law compare simulate simulate_large validate gather tabulate "
-    "show_example plot_paper plot_study plot_recording plot_shaken score collect_scores"
+    "show_example plot_paper plot_study plot_recording plot_kind plot_shaken score "
+    "estimate collect_scores"
 )
 
 RESERVED = set(_TARGETS.split())

@@ -33,10 +33,10 @@ from leastaction.likelihood.term_selection import (
     select,
 )
 
-# Misfit of whole runs, over the standard deviation of the motion, beyond which they are
-# another motion: a Duffing oscillator on its other branch misses .4, laws of swings and
-# stages .0004 to .02.
-LARGEST_MISFIT_OF_RUNS = 0.3
+# Rms misfit of whole runs over the motion, or of a law over the force, beyond which a
+# tenth of the power is not explained, and there is no law: a Duffing oscillator on its
+# other branch misses .4, laws of swings and stages .0004 to .02.
+LARGEST_MISFIT = 0.1**0.5
 # Part of a coefficient that horizons may disagree about, if a term is to be judged by
 # the short one. Silverbox: .89 to 1 of three terms that make whole runs worse, .21 at
 # most of the six of its equation. A slide: .27 of its Stribeck force, which explains .7
@@ -193,7 +193,7 @@ def without_process_noise(near: Fit) -> Fit | None:
     if far is None or not far.converged:
         return None
     size = np.nanstd(far.motion.y, axis=0)
-    if (far.levels.sensor > LARGEST_MISFIT_OF_RUNS * size).any():
+    if (far.levels.sensor > LARGEST_MISFIT * size).any():
         return None
     independent = far.innovations.count / far.innovations.correlation_length
     unknowns = len(far.active) + 2 * far.motion.dof * len(far.motion.parts)

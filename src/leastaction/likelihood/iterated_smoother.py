@@ -165,6 +165,27 @@ def _usable(model: LinearModel, indefinite: float) -> bool:
     return indefinite <= LARGEST_INDEFINITE_SHARE and bool(np.isfinite(model.A).all())
 
 
+def with_noise_of_runs(fitted: Fit) -> Fit:
+    """The fit with a sensor noise of its own for every trajectory, if that is likelier.
+
+    By the BIC: half the logarithm of the measurements for each. Four swings of .4 to 1
+    rad, each with a noise of .05 % of it, had coefficients off by 2.8 standard errors.
+    """
+    innovations, motion = fitted.innovations, fitted.motion
+    power = np.where(
+        np.isfinite(innovations.V), innovations.e**2 / innovations.V, np.nan
+    )
+    relative = np.ones_like(power)
+    for part in motion.parts:
+        relative[part] = np.nanmean(power[part], axis=0)
+    relative /= np.nanmean(power, axis=0)
+    motion = replace(motion, relative_R=motion.relative_R * relative)
+    start = fitted.c, fitted.active, fitted.path, fitted.levels
+    again = fit(motion, *start, rounds_of_starts=0)
+    price = motion.dof * (len(motion.parts) - 1) * np.log(innovations.count) / 2
+    return again if again and again.value > fitted.value + price else fitted
+
+
 def begin_levels(
     missed: np.ndarray,
     noise: np.ndarray,

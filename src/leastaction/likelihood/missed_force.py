@@ -172,14 +172,39 @@ def tone(fit: Fit) -> float:
         beyond += power.sum()
     if near < SHARE_OF_TONE * beyond:
         return float("nan")
-    # Between ordinates: the largest power of all trajectories, a fiftieth apart.
+    # Between ordinates, a fiftieth apart.
+    trials = frequency + np.linspace(-1, 1, 101) / (dt * max(map(len, series)))
+    return float(trials[np.argmax(power_at(series, dt, trials))])
+
+
+def power_at(series, dt: float, frequencies: np.ndarray) -> np.ndarray:
+    """Power of all trajectories, (time, sensor), at frequencies in Hz."""
+    waves = [np.exp(-2j * np.pi * f * dt) for f in frequencies]
+    return np.array(
+        [
+            sum((np.abs(w ** np.arange(len(x)) @ x) ** 2).sum() for x in series)
+            for w in waves
+        ]
+    )
+
+
+def is_line(series, dt: float, frequency: float) -> bool:
+    """Whether recorded inputs, (time, input) each, have a line at a frequency, Hz.
+
+    Within half an ordinate of their largest power nearby, under Hann's window, if it
+    is beyond what chance makes of the median of the ordinates beside.
+
+    >>> time = 0.02 * np.arange(2000)
+    >>> tones = [(np.sin(6 * time) + np.sin(9 * time))[:, None]]
+    >>> is_line(tones, 0.02, 9 / (2 * np.pi)), is_line(tones, 0.02, 1.2)
+    (True, False)
+    """
+    series = [x * np.hanning(len(x))[:, None] for x in series]
+    ordinates = np.arange(-10.0, 10.5, 0.5)
     width = 1 / (dt * max(map(len, series)))
-    trials = frequency + width * np.linspace(-1, 1, 101)
-    power = [
-        sum(
-            np.abs(np.exp(-2j * np.pi * f * dt * np.arange(len(x))) @ x) ** 2
-            for x in series
-        ).sum()
-        for f in trials
-    ]
-    return float(trials[np.argmax(power)])
+    power = power_at(series, dt, frequency + width * ordinates)
+    # Hann's window has a line in two ordinates to each side.
+    beside = np.median(power[np.abs(ordinates) > 3]) / np.log(2)
+    largest = int(np.argmax(np.where(np.abs(ordinates) <= 2, power, -1.0)))
+    chance = np.log(max(map(len, series)) / LEAST_P_VALUE)
+    return bool(abs(ordinates[largest]) <= 0.5 and power[largest] > chance * beside)

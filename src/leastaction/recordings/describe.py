@@ -298,11 +298,13 @@ def _likely_kind(columns: Sequence[Column], values, starts) -> str:
         return "field"
     if {"V", "A"} <= {c.unit for c in inputs} and moving:
         return "ports"
-    if not moving or inputs or not roles["time"]:
+    if not moving or inputs:
         return ""
     q = [_parts(values[c.name], starts) for c in moving]
     if len(moving) == 1 and not roles["velocity"] and relaxes(q[0]):
         return PARTICLE
+    if not roles["time"]:
+        return ""
     turns = max(sum(map(_turns, parts)) for parts in q)
     if len(starts) == len(moving) == len(roles["velocity"]) == 1:
         before, after = (half.std() for half in np.array_split(q[0][0], 2))

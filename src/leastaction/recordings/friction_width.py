@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-import sympy as sp
 
 from leastaction.core.progress import report
 from leastaction.likelihood.horizons import Law
@@ -28,20 +27,12 @@ def with_width(problem: Problem, law: Law) -> tuple[Law, np.ndarray]:
 
     Widths are equally likely a priori on a logarithmic scale.
     """
-    losses = problem.terms.dissipation
-    count = len(problem.terms.terms)
-    dry = [
-        k
-        for k in law.solution.support
-        if problem.columns[k] >= count
-        and losses[problem.columns[k] - count].has(sp.Abs)
-    ]
-    if not dry:
+    if not {*problem.motion.dry} & {*law.solution.support}:
         return law, np.zeros((0, len(law.c)))
     laws = {problem.width: law}
 
     def likelier(width: float, near: Law) -> float:
-        trial = _of_width(near, width, problem.width)
+        trial = _of_width(near, width)
         if trial is None:
             return -np.inf
         laws[width] = trial
@@ -69,13 +60,10 @@ def with_width(problem: Problem, law: Law) -> tuple[Law, np.ndarray]:
     return law, np.sqrt(weight)[:, None] * (c - law.c)
 
 
-def _of_width(law: Law, width: float, widest: float) -> Law | None:
+def _of_width(law: Law, width: float) -> Law | None:
     """The law fitted again with friction that turns within `width`."""
     here = law.fit
-    motion = here.motion.with_width(width)
-    sharper = 1 + int(np.ceil(np.log2(widest / width)))
-    motion = replace(motion, steps=max(motion.steps, min(2 * sharper, 8)))
-    start = motion, here.c, here.active, here.path, here.levels
+    start = here.motion.with_width(width), here.c, here.active, here.path, here.levels
     trial = fit(*start, not here.levels.is_free.any(), rounds_of_starts=0)
     return None if trial is None else replace(law, fit=trial)
 

@@ -21,6 +21,9 @@ from leastaction.likelihood.augmented_kalman_filter import augmented_filter
 from leastaction.likelihood.measured_motion import MeasuredMotion
 from leastaction.recordings.measured_rollout import CompiledLaw
 
+# Excursion, over that of the recording, beyond which nothing says that the law holds:
+# that of the largest release, about a middle that is off its rest by a fortieth.
+LARGEST_EXCURSION = 2.05
 # Amplitudes over those of the recording, and frequencies over that of its motion.
 AMPLITUDES = (0.5, 1.0, 2.0)
 FREQUENCIES = tuple(2.0 ** (k / 2) for k in range(-4, 5))
@@ -28,8 +31,6 @@ FREQUENCIES = tuple(2.0 ** (k / 2) for k in range(-4, 5))
 # has at least: one of one period shrank an interval to .7 where .5 was promised. Steps
 # of the integrator in a sample; samples in a period of an input at least.
 PERIODS, LEAST_PERIODS, STEPS, LEAST_SAMPLES = 20, 5, 4, 10
-# Excursion, over that of the recording, beyond which nothing says that the law holds.
-LARGEST_EXCURSION = 2.05
 # An experiment that takes so many times the duration of the recording is none.
 LONGEST = 1e3
 

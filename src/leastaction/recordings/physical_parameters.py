@@ -225,11 +225,11 @@ class _Equilibrium:
             unit = self.unit_of("L", f"{name}dot**2")
             rows.append(Quantity(f"{kind}{of}", inertia, unit))
         shown = self.shown[i] if self.has_scale else _Shown()
-        found = []
+        quantities = []
         K, C, names = linear.stiffness, linear.damping, self.system.coordinates
         if is_own and is_stable and _is_alone(K, i):
             unit = shown.stiffness or self.unit_of("L", f"{name}**2")
-            found.append((f"stiffness{of}{over}", K[i, i], unit))
+            quantities.append((f"stiffness{of}{over}", K[i, i], unit))
         # A damper between two coordinates of a kind takes part in the rates of both.
         of_kind = [j for j in range(len(C)) if self.turns[j] == self.turns[i]]
         unit = self.unit_of("D", f"{name}dot**2")
@@ -237,13 +237,13 @@ class _Equilibrium:
         parts = C[i, of_kind]
         # Without a damper to the ground the sum is round-off.
         if abs(parts.sum()) > UNCOUPLED * np.abs(parts).sum():
-            found.append((f"viscous damping{of}{over}", parts.sum(), unit))
-        found += [
+            quantities.append((f"viscous damping{of}{over}", parts.sum(), unit))
+        quantities += [
             (f"viscous damping between {name} and {names[j]}{over}", -C[i, j], unit)
             for j in of_kind
             if j > i
         ]
-        for text, value, unit in found:
+        for text, value, unit in quantities:
             if value:
                 value /= scale * shown.spring
                 rows.append(Quantity(text, value, USUAL.get(unit, unit)))

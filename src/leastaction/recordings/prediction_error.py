@@ -13,7 +13,7 @@ import xarray as xr
 from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate
 from leastaction.likelihood.horizons import Horizons, Law, both_horizons, selected
-from leastaction.likelihood.iterated_smoother import accurate
+from leastaction.likelihood.iterated_smoother import accurate, with_noise_of_runs
 from leastaction.recordings.contracts import training
 from leastaction.recordings.first_law import first_law
 from leastaction.recordings.friction_width import with_width
@@ -76,6 +76,7 @@ def search(problem: Problem, equations: xr.Dataset) -> Identified:
         starts.append(problem.driven_by(problem.inputs_to_begin_with))
     each = [_with_inputs(start, equations) for start in starts]
     problem, near, dynamics = min(each, key=lambda one: one[1].criterion)
+    near = replace(near, fit=with_noise_of_runs(near.fit))
     near, of_width = with_width(problem, near)
     support = near.solution.support
     near = selected(problem.candidates, near.fit)

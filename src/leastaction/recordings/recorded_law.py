@@ -10,7 +10,7 @@ import xarray as xr
 from leastaction.core.contracts import variables
 from leastaction.core.estimate import LagrangianEstimate, lagrangian_estimate
 from leastaction.likelihood.covariance import nearest_absent, spread
-from leastaction.likelihood.missed_force import memory, tone
+from leastaction.likelihood.missed_force import is_line, memory, tone
 from leastaction.likelihood.term_selection import equally_good
 from leastaction.recordings.bandwidth_spline import oscillation
 from leastaction.recordings.contracts import OF_COORDINATES
@@ -45,7 +45,8 @@ DESCRIBED = variables(
 infinite where nothing follows them
         corrections [1] terms smaller than what is missed, coefficient, standard \
 error, as JSON
-        missed_tone [Hz] frequency of a tone that is most of what is missed, or NaN
+        missed_tone [Hz] frequency of a tone that is most of what is missed, and no \
+line of a recorded input, or NaN
         memory_ratio [1] gain of lagged velocities over what the criterion asks
     block column_fitted:
         jackknife_coefficient [mixed] points around the law with its covariance
@@ -177,7 +178,7 @@ def _values(model, noise, equations, gain):
         "criterion_value": law.quadratic.criterion(law.solution),
         "converged": int(law.fit.converged),
         "free_run_ratio": float(np.max(run / near.sensor)),
-        "missed_tone": tone(law.fit),
+        "missed_tone": missed_tone(problem, law.fit),
     }
     equivalents = alike(problem, law, gain)
     added = model.horizons.corrections
@@ -194,6 +195,16 @@ def _values(model, noise, equations, gain):
         **of_inputs(problem, model.dynamics),
     }
     return numbers, arrays
+
+
+def missed_tone(problem, fitted) -> float:
+    """Frequency, Hz, of a tone that no input has; NaN if there is none."""
+    frequency, motion = tone(fitted), fitted.motion
+    if problem.driven and np.isfinite(frequency):
+        inputs = [problem.inputs.recorded[part] for part in motion.parts]
+        if is_line(inputs, motion.dt, frequency):
+            return np.nan
+    return frequency
 
 
 def _beside(problem, law, added, gain: float) -> tuple[np.ndarray, np.ndarray]:

@@ -88,7 +88,10 @@ def problem_of(
     q = observations["q"].values[0]
     force = None if inputs is None else inputs.nodes(np.arange(len(q)), 1)
     dt = float(observations.attrs["time_step"])
-    motion = MeasuredMotion(compiled, q, pieces(observations), dt, force=force)
+    count = len(terms.terms)
+    sliding = {count + i for i, d in enumerate(terms.dissipation) if d.has(sp.Abs)}
+    dry = np.flatnonzero(np.isin(columns, [*sliding]))
+    motion = MeasuredMotion(compiled, q, pieces(observations), dt, force=force, dry=dry)
     known = {int(k): float(value) for k, value in terms.references}
     references = {i: known[int(k)] for i, k in enumerate(columns) if int(k) in known}
     held = touched(terms, columns)

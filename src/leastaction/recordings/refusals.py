@@ -134,8 +134,8 @@ unrelated: neighbouring samples correlate by {correlation:.2g} only: there are a
     correlated by 0.7, better 50. Sample faster, or use a better sensor; if the motion
     is no oscillation, write `accept: [sampling]`
 few in a period: {count:.1f} samples per main period of {period:.3g} s; expected 8 at
-    least, better 50. Sample faster; if the period is not that, write `accept:
-    [sampling]`
+    least, better 50. Sample faster, or use a better sensor if that is noise; if the
+    period is not that, write `accept: [sampling]`
 noise: it moves by {size:.3g} and its noise is {noise:.3g} (SI units); expected motion
     five times above the noise. Excite it more, or use a better sensor
 few periods: it lasts {duration:.3g} s, {count:.1f} periods; expected {least} at least,

@@ -18,6 +18,7 @@ from leastaction.ensembles.innovations_estimate import LEAST_P_VALUE
 from leastaction.ensembles.modes import STRUCTURAL
 from leastaction.ensembles.sensor_records import stated, stated_lags
 from leastaction.figures.readable import listed, percent_text
+from leastaction.likelihood.horizons import LARGEST_MISFIT
 from leastaction.recordings.candidates import is_even
 from leastaction.recordings.inputs import (
     GAIN,
@@ -32,8 +33,6 @@ from leastaction.recordings.refusals import rows_of
 # Rms error that is no reservation: of the force over short windows, and of a free run
 # over half its range.
 LARGEST_TRUSTED_ERROR = 0.05
-# Part of the force that no law misses: it explains less than 90 % of its power.
-MISSED_FORCE_OF_NO_LAW = 0.3
 # Misfit of whole runs over the noise of the sensor, beyond which more than half of its
 # square is no noise. It counts where the law misses more of the force than the interval
 # of its most certain coefficient: of simulated right laws it is 1.000 to 1.001, with
@@ -121,7 +120,7 @@ def is_lost(model: xr.Dataset, rollout: xr.Dataset) -> bool:
     """
     missed = force_errors(rollout)
     missed = np.where(np.isnan(missed), model["missed_force"].values[0], missed)
-    lost = (missed > MISSED_FORCE_OF_NO_LAW).any()
+    lost = (missed > LARGEST_MISFIT).any()
     return bool(lost or np.isinf(float(model["criterion_value"].values[0])))
 
 
@@ -149,6 +148,12 @@ def reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
         for term, value, error in zip(terms, values, errors, strict=True)
         if 0 < abs(value) < error and term not in viscous
     ]
+    if pushing := [t for t in negative_losses(model) if t.startswith("abs(")]:
+        texts.append(
+            f"the dry friction {listed(pushing)} is negative, as none is: a constant "
+            "force acts, which motion in one direction does not tell from it; record "
+            "motion in both directions, or the force"
+        )
     largest = np.nanmax(rollout["rms_error"].values)
     if largest > LARGEST_TRUSTED_ERROR:
         texts.append(
@@ -236,7 +241,12 @@ def remarks(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
             "chance, by less than a fifth of what the law misses; they are not part of "
             "the law. One-step-ahead predictions include them, free runs do not"
         )
-    return [*texts, *_zero_offset(model), *_negative_damping(model)]
+    if fed := negative_losses(model):
+        texts.append(
+            f"the damping {listed(fed)} is negative: it feeds energy into the motion, "
+            "which is self-excited, or driven by what no column records"
+        )
+    return [*texts, *_zero_offset(model)]
 
 
 def _inputs(model: xr.Dataset, stated: Mapping) -> list[str]:
@@ -317,8 +327,8 @@ def _zero_offset(model: xr.Dataset) -> list[str]:
     return texts
 
 
-def _negative_damping(model: xr.Dataset) -> list[str]:
-    """Whether losses that are negative beyond their error feed energy in.
+def negative_losses(model: xr.Dataset) -> list[str]:
+    """Losses that are negative beyond their error, if they feed energy in.
 
     One power of the velocity may be negative beside others: what counts is the power
     q̇·∂D/∂q̇ of all losses at states within the motion, velocities up to 2π q/T.
@@ -348,12 +358,7 @@ def _negative_damping(model: xr.Dataset) -> list[str]:
     total = sp.Add(*(x * loss for x, loss in zip(values, losses, strict=True)))
     power = sp.Add(*(v * total.diff(v) for v in arguments[len(coordinates) :]))
     fed = sp.lambdify(arguments, power, "numpy")(*(draws * box).T)
-    if np.min(fed) >= 0:
-        return []
-    return [
-        f"the damping {listed(negative)} is negative: it feeds energy into the motion, "
-        "which is self-excited, or driven by what no column records"
-    ]
+    return negative if np.min(fed) < 0 else []
 
 
 def _coefficients(

@@ -193,7 +193,7 @@ class Field(Kind):
         if field.density.basis.decay != 1:
             how = "lost" if field.density.basis.decay < 1 else "gained"
             reservations.append(
-                f"energy is {how}: u_tt + γ u_t with γ = "
+                f"energy is {how}: {field.field}_tt + γ {field.field}_t with γ = "
                 f"{interval(field.damping, NORMAL * field.damping_std)} 1/s"
             )
         if 1 <= field.misfit < np.inf:
@@ -223,7 +223,7 @@ class Field(Kind):
             reservations=reservations,
             about=str(field),
             scale="The density is unique up to a factor and null Lagrangians. V' is "
-            "per mass density: uniform fields obey u_tt + γ u_t = -V'(u), in SI.",
+            "per mass density: a uniform field u obeys u_tt + γ u_t = -V'(u), in SI.",
             undecided=[
                 f"wavenumbers above {field.waves} of {field.nodes // 2} (below noise)"
             ]
