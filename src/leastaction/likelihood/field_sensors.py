@@ -64,7 +64,7 @@ PART_OF_NOISE, FEWEST, MOST, MOST_OF_START = 0.1, 6, 24, 10
 # Modes of the estimate over those of the search, whose change is the truncation error.
 FINER = 1.5
 # Damping of a mode, of the main frequency, at least, in a guess of its variance. A
-# tenth and ten times it have led to the same law of a string (damping .412, .412, .407).
+# tenth and ten times it led to the same law of a string (damping .412, .412, .407).
 LEAST_RATE = 0.02
 NO_LINE = (
     "no line with these ends and candidates has the modes that the sensors show; check "
