@@ -62,7 +62,7 @@ CASES = {
         f"{SQUARE} + 1/sqrt(x**2 + y**2)", (ROTATION,), 1e-4, **ARC
     ),
     "Toda of five": Case(
-        CHAIN, (" + ".join(f"p_{a}" for a in RING),), 1e-3, 60, reach=(0.6,)
+        CHAIN, (" + ".join(f"p_{a}" for a in RING),), 3e-4, 60, reach=(0.4,)
     ),
     "Yukawa in space": Case(
         f"{SPACE} + exp(-sqrt(x**2 + y**2 + z**2))/sqrt(x**2 + y**2 + z**2)",
