@@ -1,5 +1,6 @@
 """Gains and losses of terms are those of refits; no neighbour of a law is better."""
 
+import itertools
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -84,10 +85,13 @@ def test_a_linear_likelihood_is_the_same_wherever_it_is_expanded():
 
 
 def neighbours(likelihood: Quadratic, law):
-    """Laws with one term less, more or exchanged."""
+    """Laws with one term less or more, or one or two exchanged."""
     free, absent = {*law.support} - {0}, {*range(TERMS)} - {*law.support}
-    for less in [set(), *({k} for k in free)]:
-        for more in [set(), *({k} for k in absent)]:
+    for count in (1, 2):
+        few = [set(each) for each in itertools.combinations(free, count)]
+        many = [set(each) for each in itertools.combinations(absent, count)]
+        alone = [set()] if count == 1 else []
+        for less, more in itertools.product(few + alone, many + alone):
             yield likelihood.solve({*law.support} - less | more)
 
 
@@ -100,6 +104,26 @@ def test_no_neighbour_of_a_law_is_better(seed):
         assert set(law.support) >= {0, *range(1, 1 + seed % 4)}
         values = [likelihood.criterion(each) for each in neighbours(likelihood, law)]
         assert likelihood.criterion(law) <= min(values) + 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_two_terms_that_make_up_for_each_other_are_exchanged_together(seed):
+    """As cos(2q) for cos(q) in two entries of an inertia: no exchange of one is better.
+
+    The law is x₁ + x₂ = (x₁ + d) + (x₂ − d), of which the search begins with the right.
+    """
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((40, TERMS))
+    difference, error = 2 * rng.standard_normal(40), 0.7 * rng.standard_normal(40)
+    rows[:, 3], rows[:, 4] = rows[:, 1] + difference, rows[:, 2] - difference + error
+    target = rows[:, :3].sum(axis=1)
+    G, b = rows.T @ rows, rows.T @ target
+    likelihood = replace(quadratic(0), G=G, b=b, square=float(target @ target))
+    assert select(likelihood, [0, 3, 4]).support == (0, 1, 2)
+    law = likelihood.solve([0, 3, 4])
+    gains = likelihood.gains_of_two(law)
+    one = likelihood.solve([0, 3, 4, 1, 2])
+    np.testing.assert_allclose(gains[1, 2], law.square - one.square, rtol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(8))

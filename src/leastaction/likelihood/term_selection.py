@@ -12,6 +12,7 @@ Terms that fulfil the first alone are *corrections*: real in these data, smaller
 what is missing.
 """
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -112,6 +113,24 @@ class Quadratic:
         gain[[*solution.support, *self.candidates.excluded]] = 0.0
         return gain
 
+    def gains_of_two(self, solution: "Solution") -> np.ndarray:
+        """2Δℓ of every two absent candidates added together; zero of those present."""
+        slope = self.b - self.G @ solution.x
+        cross = self.G[:, solution.free]
+        left = self.G - cross @ solution.inverse @ cross.T
+        size = np.sqrt(np.diag(self.G))
+        scale = np.where(size > 0, size, 1.0)
+        left, slope = left / np.outer(scale, scale), slope / scale
+        alone = np.diag(left)
+        determinant = np.outer(alone, alone) - left**2
+        gain = np.add.outer(slope**2, np.zeros_like(slope)) * alone
+        gain = gain + gain.T - 2 * np.outer(slope, slope) * left
+        clear = (determinant > 1e-9) & (alone > 1e-9) & (alone[:, None] > 1e-9)
+        gain = np.where(clear, gain / np.where(clear, determinant, 1.0), 0.0)
+        without = [*solution.support, *self.candidates.excluded]
+        gain[without] = gain[:, without] = 0.0
+        return gain
+
     def losses(self, solution: "Solution") -> np.ndarray:
         """2Δℓ that every term loses alone; infinite of those that stay."""
         loss = np.full(len(self.c), np.inf)
@@ -167,7 +186,8 @@ def _search(quadratic: Quadratic, solution: Solution, share: float) -> Solution:
         moved = (
             _drop(quadratic, solution, share)
             or _add(quadratic, solution, share)
-            or _exchange(quadratic, solution)
+            or _exchange(quadratic, solution, 1)
+            or _exchange(quadratic, solution, 2)
         )
         if moved is None or moved.support in visited:
             break
@@ -202,22 +222,35 @@ def _add(quadratic, solution, share) -> Solution | None:
     return None
 
 
-def _exchange(quadratic, solution) -> Solution | None:
-    """The best law with one term exchanged for another, if it is better."""
+def _exchange(quadratic, solution, count) -> Solution | None:
+    """The best law with `count` terms exchanged for others, if it is better.
+
+    Terms of one function come together: cos(2q) stands for cos(q) in every entry of an
+    inertia, and the exchange of one of them is no gain.
+    """
     best, value = None, quadratic.criterion(solution) - 1.0
-    stay = {*quadratic.candidates.stays}
-    for k in [k for k in solution.free if k not in stay]:
-        fewer = quadratic.solve(set(solution.support) - {k})
-        gain = quadratic.gains(fewer)
-        gain[k] = 0.0
-        promise = quadratic.criterion(fewer) - gain
-        promise = promise + quadratic.penalty * quadratic.candidates.price
-        j = int(np.argmin(np.where(gain > 0, promise, np.inf)))
-        if gain[j] > 0 and promise[j] < value:
-            other = quadratic.solve({*fewer.support, j})
+    price = quadratic.candidates.price
+    price = price if count == 1 else np.add.outer(price, price)
+    for leaving in _exchangeable(quadratic, solution.free, count):
+        fewer = quadratic.solve(set(solution.support).difference(leaving))
+        gain = quadratic.gains(fewer) if count == 1 else quadratic.gains_of_two(fewer)
+        for axis in range(count):
+            np.moveaxis(gain, axis, 0)[list(leaving)] = 0.0
+        promise = quadratic.criterion(fewer) - gain + quadratic.penalty * price
+        entering = np.unravel_index(
+            np.argmin(np.where(gain > 0, promise, np.inf)), gain.shape
+        )
+        if gain[entering] > 0 and promise[entering] < value:
+            other = quadratic.solve({*fewer.support, *map(int, entering)})
             if quadratic.criterion(other) < value:
                 best, value = other, quadratic.criterion(other)
     return best
+
+
+def _exchangeable(quadratic, terms, count):
+    """Every `count` of some terms that need not stay."""
+    stays = {*quadratic.candidates.stays}
+    return itertools.combinations([k for k in terms if k not in stays], count)
 
 
 def biasing(quadratic: Quadratic, law: Solution) -> list[int]:

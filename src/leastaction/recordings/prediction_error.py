@@ -23,6 +23,7 @@ from leastaction.recordings.input_dynamics import (
     with_input_dynamics,
 )
 from leastaction.recordings.recorded_problem import Problem, problem_of
+from leastaction.recordings.refusals import RecordingError
 
 
 def identify(
@@ -70,12 +71,20 @@ class Identified:
 
 def search(problem: Problem, equations: xr.Dataset) -> Identified:
     """The law of a recording, with inputs as they act."""
-    # A friction that the law lacks looks like a delay, so that both are tried.
+    # A friction that the law lacks looks like a delay, so that both are tried; nothing
+    # may follow with a delay that is not there.
     starts = [problem]
     if problem.inputs_to_begin_with is not None:
         starts.append(problem.driven_by(problem.inputs_to_begin_with))
-    each = [_with_inputs(start, equations) for start in starts]
-    problem, near, dynamics = min(each, key=lambda one: one[1].criterion)
+    laws, refused = [], None
+    for start in starts:
+        try:
+            laws.append(_with_inputs(start, equations))
+        except RecordingError as error:
+            refused = error
+    if not laws:
+        raise refused
+    problem, near, dynamics = min(laws, key=lambda one: one[1].criterion)
     near = replace(near, fit=with_noise_of_runs(near.fit))
     near, of_width = with_width(problem, near)
     support = near.solution.support
