@@ -21,13 +21,16 @@ import numpy as np
 import sympy as sp
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
-from scipy.stats import binom
 
 import leastaction as la
+from leastaction.core.estimate import NORMAL_QUANTILE
+from leastaction.recordings.physical_parameters import covariance_of
 from leastaction.recordings.refusals import RecordingError
 
 # Velocity within which dry friction turns, of the motion as it is simulated.
 SHARP = 1e-3
+# Draws of errors, of which a hundredth is known within 3 %.
+DRAWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -615,7 +618,7 @@ def _judged(machine: Machine):
             raise
         return outside, none, none, "", first
     extra = [t for t in compared.extra if not _holds_zero(law, t)]
-    errors, widths = _errors(law, compared)
+    errors, widths, correlation = _errors(law, compared)
     terms = "".join(f" − {t}" for t in compared.missing)
     terms += "".join(f" + {t}" for t in extra)
     if not plain:
@@ -623,18 +626,25 @@ def _judged(machine: Machine):
     elif terms:
         kind = "silent"
     else:
-        kind = "right" if is_covered(errors) else "right terms, intervals miss"
+        covered = is_covered(errors, correlation)
+        kind = "right" if covered else "right terms, intervals miss"
     return kind, errors, widths, terms.strip(), first
 
 
-def is_covered(errors: np.ndarray) -> bool:
+def is_covered(errors: np.ndarray, correlation: np.ndarray) -> bool:
     """Whether as many intervals of 95 % miss as chance allows, and none by its width.
 
-    One in a hundred draws of independent errors has more: two of three, three of seven.
+    One in a hundred draws of normal errors with the `correlation` of the coefficients
+    has more: of independent ones two of three, three of seven; those that share a scale
+    miss together.
     """
-    missed = int(np.sum(np.abs(errors) > 1))
-    chance = binom.sf(missed - 1, len(errors), 0.05)
-    return bool(chance > 0.01 and np.abs(errors).max(initial=0.0) < 2)
+    errors = np.abs(errors)
+    normal = np.random.default_rng(0).standard_normal((DRAWS, len(errors)))
+    values, vectors = np.linalg.eigh(correlation)
+    drawn = normal @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    misses = (np.abs(drawn) > NORMAL_QUANTILE).sum(axis=1)
+    chance = (misses >= (errors > 1).sum()).mean()
+    return bool(chance > 0.01 and errors.max(initial=0.0) < 2)
 
 
 def _holds_zero(law, term) -> bool:
@@ -643,18 +653,27 @@ def _holds_zero(law, term) -> bool:
     return bool(len(mine) and ((mine.low <= 0) & (mine.high >= 0)).all())
 
 
-def _errors(law, compared) -> tuple[np.ndarray, np.ndarray]:
-    """Errors of coefficients over their half intervals, and these over the former."""
-    rows, errors, widths = law.terms, [], []
+def _errors(law, compared) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Errors of coefficients over their half intervals, these over them, correlation.
+
+    Of a random excitation coefficients count as independent.
+    """
+    rows, places, errors, widths = law.terms, [], [], []
     for term, error in zip(compared.terms, compared.error, strict=True):
         kind, name = ("D", term[3:]) if term.startswith("D: ") else ("L", term)
-        mine = rows[(rows.term == name) & (rows.of == kind)]
-        if not len(mine) or not mine["std"].iloc[0] > 0:
+        place = np.flatnonzero((rows.term == name) & (rows.of == kind))
+        if not len(place) or not rows["std"].iloc[place[0]] > 0:
             continue
-        width = law.interval_factor * mine["std"].iloc[0] / abs(mine.value.iloc[0])
+        mine = rows.iloc[place[0]]
+        width = law.interval_factor * mine["std"] / abs(mine.value)
         errors.append(error / (1 + error) / width)
         widths.append(width)
-    return np.array(errors), np.array(widths)
+        places.append(place[0])
+    if "jackknife_coefficient" not in law.dataset:
+        return np.array(errors), np.array(widths), np.eye(len(errors))
+    covariance = covariance_of(law)[np.ix_(places, places)]
+    std = np.sqrt(np.diag(covariance))
+    return np.array(errors), np.array(widths), covariance / np.outer(std, std)
 
 
 def rows(makers: Mapping[str, Callable], case: Mapping, drawn) -> str:
@@ -713,9 +732,9 @@ these, in % of the coefficient. Outcomes of a draw:
 
 - right: the terms of the truth, plainly found; viscous damping whose interval holds
   zero stays in every law
-- right terms, intervals miss: two of three coefficients or more outside, which of
-  independent ones one draw in a hundred has (of inertia and stiffness, which share the
-  scale of the force, more), or one by more than its width
+- right terms, intervals miss: more coefficients outside than one draw in a hundred of
+  errors with their correlation has (of independent ones two of three), or one by more
+  than its width
 - reserved: a reservation on the first line, of another law, or of the right terms
 - honest: the library does not have the law, and the first line says that it is not all
 - refused: no law, though the library has it

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from leastaction.core.sparse_regression import PRICE_OF_GAIN, term_price
-from leastaction.likelihood.term_selection import Candidates, Quadratic, select
+from leastaction.likelihood.term_selection import (
+    Candidates,
+    Quadratic,
+    equally_good,
+    select,
+)
 
 TERMS = 6
 
@@ -124,6 +129,39 @@ def test_two_terms_that_make_up_for_each_other_are_exchanged_together(seed):
     gains = likelihood.gains_of_two(law)
     one = likelihood.solve([0, 3, 4, 1, 2])
     np.testing.assert_allclose(gains[1, 2], law.square - one.square, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rivals_of_a_law_are_all_that_fit_alike_with_few_terms_exchanged(seed):
+    """One term for one, or two for two of which none is a rival for one alone."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((40, TERMS))
+    difference, error = 2 * rng.standard_normal(40), 0.1 * rng.standard_normal((3, 40))
+    together = seed % 2 == 0  # else 3 stands for 1 alone
+    rows[:, 3] = rows[:, 1] + together * difference + error[0]
+    rows[:, 4] = rows[:, 2] - difference + error[1]
+    rows[:, 5] = rows[:, 0] + error[2]
+    target = rows[:, :3].sum(axis=1) + 0.5 * rng.standard_normal(40)
+    G, b = rows.T @ rows, rows.T @ target
+    square, known = float(target @ target), quadratic(0).candidates
+    known = replace(known, required=(), stays=(), fixed=lambda support, c: [])
+    likelihood = replace(quadratic(0), candidates=known, G=G, b=b, square=square)
+    law, worst = likelihood.solve([0, 1, 2]), 2 * np.log(19)
+    expected: list[tuple] = []
+    for count in (1, 2):
+        for new in itertools.combinations(range(TERMS), 3):
+            other, added = likelihood.solve(new), {*new} - {*law.support}
+            part = any(
+                {*one} - {0, 1, 2} <= added and {*new} & {0, 1, 2} <= {*one}
+                for one in expected
+            )
+            near = other.square - law.square < worst
+            if len(added) == count and near and not part:
+                expected.append(other.support)
+    rivals = equally_good(likelihood, law)
+    assert {one.support for one in rivals} == {*expected}
+    assert {(1, 2, 5), (0, 3, 4) if together else (0, 2, 3)} <= {*expected}
+    assert [one.square for one in rivals] == sorted(one.square for one in rivals)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -54,18 +54,25 @@ def test_every_simulated_case_has_a_generator(generators):
 
 
 @pytest.mark.parametrize(
-    ("errors", "covered"),
+    ("errors", "correlated", "covered"),
     [
-        ([0.1, 0.9, 0.3], True),
-        ([1.2, 0.9, 0.3], True),
-        ([1.2, -1.1, 0.3], False),
-        ([2.5, 0.9, 0.3], False),
-        ([1.2, 1.1, 0.3, 0, 0, 0, 0], True),
-        ([], True),
+        ([0.1, 0.9, 0.3], 0.0, True),
+        ([1.2, 0.9, 0.3], 0.0, True),
+        ([1.2, -1.1, 0.3], 0.0, False),
+        ([1.2, 1.1, 1.1], 0.999, True),  # one scale of all
+        ([1.2, 1.1, 1.1], 0.5, False),
+        ([2.5, 0.9, 0.3], 0.0, False),
+        ([2.5, 2.5, 2.5], 0.999, False),
+        ([1.2, 1.1, 0.3, 0, 0, 0, 0], 0.0, True),
+        ([], 0.0, True),
     ],
 )
-def test_a_draw_whose_intervals_miss_is_not_right(generators, errors, covered):
-    assert import_module("blind_machines").is_covered(np.array(errors)) == covered
+def test_a_draw_whose_intervals_miss_is_not_right(
+    generators, errors, correlated, covered
+):
+    module, n = import_module("blind_machines"), len(errors)
+    correlation = np.eye(n) + correlated * (np.ones((n, n)) - np.eye(n))
+    assert module.is_covered(np.array(errors), correlation) == covered
 
 
 def objects(part):

@@ -229,13 +229,9 @@ def _exchange(quadratic, solution, count) -> Solution | None:
     inertia, and the exchange of one of them is no gain.
     """
     best, value = None, quadratic.criterion(solution) - 1.0
-    price = quadratic.candidates.price
-    price = price if count == 1 else np.add.outer(price, price)
     for leaving in _exchangeable(quadratic, solution.free, count):
         fewer = quadratic.solve(set(solution.support).difference(leaving))
-        gain = quadratic.gains(fewer) if count == 1 else quadratic.gains_of_two(fewer)
-        for axis in range(count):
-            np.moveaxis(gain, axis, 0)[list(leaving)] = 0.0
+        gain, price = _gains(quadratic, fewer, leaving, count)
         promise = quadratic.criterion(fewer) - gain + quadratic.penalty * price
         entering = np.unravel_index(
             np.argmin(np.where(gain > 0, promise, np.inf)), gain.shape
@@ -245,6 +241,18 @@ def _exchange(quadratic, solution, count) -> Solution | None:
             if quadratic.criterion(other) < value:
                 best, value = other, quadratic.criterion(other)
     return best
+
+
+def _gains(quadratic, fewer, leaving, count) -> tuple[np.ndarray, np.ndarray]:
+    """2Δℓ of every `count` candidates added that did not leave, and their prices."""
+    price = quadratic.candidates.price
+    if count == 1:
+        gain = quadratic.gains(fewer)
+    else:
+        gain, price = quadratic.gains_of_two(fewer), np.add.outer(price, price)
+    for axis in range(count):
+        np.moveaxis(gain, axis, 0)[list(leaving)] = 0.0
+    return gain, price
 
 
 def _exchangeable(quadratic, terms, count):
@@ -277,23 +285,27 @@ def biasing(quadratic: Quadratic, law: Solution) -> list[int]:
 
 
 def equally_good(quadratic: Quadratic, law: Solution) -> list[Solution]:
-    """Laws with one term exchanged for another that fit alike, the best first.
+    """Laws with one or two terms exchanged for others that fit alike, the best first.
 
     Of odds above 5 to 95, 2Δℓ < 2 log 19 for every independent innovation, and of no
-    higher price.
+    higher price; of two only such as no exchange of one of them is part of.
     """
-    rivals, price = [], quadratic.candidates.price
-    stay = quadratic.candidates.joining(law.support) | {*quadratic.candidates.stays}
-    for k in [k for k in law.free if k not in stay]:
-        fewer = quadratic.solve(set(law.support) - {k})
-        gain = quadratic.gains(fewer)
-        worse = fewer.square - gain - law.square
-        near = worse < 2 * logit(CONFIDENCE) * quadratic.correlation
-        near &= (gain > 0) & (price <= price[k])
-        near[list(law.support)] = False
-        rivals += [
-            quadratic.solve({*fewer.support, int(j)}) for j in np.flatnonzero(near)
-        ]
+    known, worst = quadratic.candidates, 2 * logit(CONFIDENCE) * quadratic.correlation
+    stay = known.joining(law.support) | {*known.stays}
+    quadratic = replace(quadratic, candidates=replace(known, stays=[*stay]))
+    exchanges: list[tuple[set, set]] = []
+    rivals = []
+    for count in (1, 2):
+        for leaving in _exchangeable(quadratic, law.free, count):
+            fewer = quadratic.solve(set(law.support).difference(leaving))
+            gain, price = _gains(quadratic, fewer, leaving, count)
+            near = (gain > 0) & (price <= known.price[[*leaving]].sum())
+            near &= fewer.square - gain - law.square < worst
+            for entering in {frozenset(map(int, j)) for j in np.argwhere(near)}:
+                if any(a <= {*leaving} and b <= entering for a, b in exchanges):
+                    continue
+                rivals.append(quadratic.solve({*fewer.support, *entering}))
+                exchanges.append(({*leaving}, {*entering}))
     return sorted(rivals, key=lambda each: each.square)
 
 

@@ -303,14 +303,17 @@ class _Equilibrium:
         """
         rows = []
         for other in self.alternatives:
-            weights = other.get("weights", {})
-            weight = sum(
-                slope[k] * weights.get(str(column), 0.0)
-                for k, column in enumerate(self.columns)
-            )
-            (term,) = other["has"]
-            if abs(weight * other["coefficients"][term]) > error:
-                rows.append(f"{weight:.3g} of `{term}`")
+            weights = {
+                term: sum(
+                    slope[k] * each.get(str(column), 0.0)
+                    for k, column in enumerate(self.columns)
+                )
+                for term, each in other.get("weights", {}).items()
+            }
+            moved = sum(w * other["coefficients"][k] for k, w in weights.items())
+            if abs(moved) > error:
+                parts = (f"{w:.3g} of `{term}`" for term, w in weights.items())
+                rows.append(" and ".join(parts))
         return ", ".join(rows)
 
 

@@ -235,25 +235,27 @@ def of_inputs(problem, dynamics) -> dict:
 
 
 def alike(problem, law, gain: float) -> list[dict]:
-    """Laws of the same size that fit alike, one term exchanged; see `equally_good`.
+    """Laws of the same size that fit alike, terms exchanged; see `equally_good`.
 
-    `weights` are β = G_aa⁻¹ G_ak: of c_a + β_a c_k the motion tells the sum alone.
+    `weights` of a new term k are β = G_aa⁻¹ G_ak: of c_a + Σ β_ak c_k over the new ones
+    the motion tells the sum alone.
     """
     names, solution, alternatives = problem.names, law.solution, []
     # What a search over whole runs keeps may be exchanged all the same.
     quadratic = replace(law.quadratic, candidates=problem.candidates)
     for other in equally_good(quadratic, solution)[:MOST_ALTERNATIVES]:
         c = gain * problem.to_reference(other.x) * other.x
-        (new,) = set(other.support) - set(solution.support)
-        weights = solution.inverse @ law.quadratic.G[solution.free, new]
-        columns = map(int, problem.columns[solution.free])
+        new = [k for k in other.support if k not in solution.support]
+        weights = (solution.inverse @ law.quadratic.G[np.ix_(solution.free, new)]).T
+        columns = [*map(int, problem.columns[solution.free])]
+        of_new = [dict(zip(columns, each, strict=True)) for each in weights]
         alternatives.append(
             {
-                "weights": dict(zip(columns, weights, strict=True)),
+                "weights": dict(zip([names[k] for k in new], of_new, strict=True)),
                 "error_ratio": float(other.square / solution.square),
                 "coefficients": {names[k]: float(c[k]) for k in other.support},
                 "instead_of": [names[k] for k in solution.support if not other.x[k]],
-                "has": [names[k] for k in other.support if not solution.x[k]],
+                "has": [names[k] for k in new],
             }
         )
     return alternatives
