@@ -64,7 +64,7 @@ def test_impulses_are_named_with_their_rate(laws):
 
 
 def test_a_force_without_a_variance_is_one_that_few_impulses_carry(laws):
-    text = "a force like this may have no finite variance"
+    text = "such a force may have no finite variance"
     assert [text in str(laws[k]) for k in (np.inf, 2.0, 1e5)] == [True, False, False]
 
 

@@ -66,7 +66,7 @@ def test_the_order_of_the_coordinates_changes_no_law():
         volatility={"a": "0.3", "b": "0.3"},
     )
     data = truth.simulate(
-        duration=30.0,
+        duration=15.0,
         time_step=0.02,
         initial_state={s.name: 0.0 for s in truth.state},
         sensor=SENSOR,

@@ -109,10 +109,12 @@ def test_a_fragment_of_a_record_hides_no_tone():
     ("frequency", "drift"), [(1.3, 0.03), (1.3, 0.1), (7.0, 0.01), (7.0, 0.1)]
 )
 def test_a_tone_that_drifts_is_no_mode(frequency, drift):
+    """Of one sensor: less than a second of CPU time each."""
     part = np.arange(SAMPLES) / SAMPLES
     turns = frequency * DT * SAMPLES * (part + drift * (part**2 - part) / 2)
-    y = outputs(3)
-    data = found(y + 0.5 * y.std(axis=0) * np.sin(2 * np.pi * turns)[:, None])
+    y = outputs(3)[:, :1]
+    tone = 0.5 * y.std() * np.sin(2 * np.pi * turns)[:, None]
+    data = output_modes([y + tone], DT, ["a"])
     near = np.abs(data["frequency"].values / frequency - 1) < drift
     kinds = data["kind"].values
     assert set(kinds[near]) == {DRIFT} and list(kinds[~near]) == ["mode", "mode"]
@@ -125,6 +127,14 @@ def test_white_noise_has_no_mode(width):
         y = np.random.default_rng([seed, width]).standard_normal((1500, width))
         data = output_modes([y], DT, list("abcd"[:width]))
         assert not data.sizes["mode"] and data.attrs["order"] == 0
+
+
+@pytest.mark.parametrize(("pole", "seed"), [(1, 2), (1, 6), (0.99, 2)])
+def test_coloured_noise_has_no_tone(pole, seed):
+    """Random walks had the tone of a period, a first-order process one of nine."""
+    e = np.random.default_rng([9, seed]).standard_normal((10_000, 2))
+    y = lfilter([1], [1, -pole], e, axis=0)[2000:]
+    assert TONE not in output_modes([y], DT, ["a", "b"])["kind"].values
 
 
 def test_a_mode_of_few_periods_is_named_so():

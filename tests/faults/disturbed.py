@@ -11,15 +11,11 @@ from project import Project, Running
 
 FOLDER = "results/stochastic_lagrangian/harmonic"
 OBSERVATIONS = f"{FOLDER}/observations.nc"
-DERIVATIVES = f"{FOLDER}/published/derivatives.nc"
-LIBRARY = f"{FOLDER}/published/library.nc"
-# What the stages write, in their order.
-WRITTEN = (
-    OBSERVATIONS,
-    LIBRARY,
-    f"{FOLDER}/published/model.nc",
-    f"{FOLDER}/published/rollout.nc",
-)
+MODEL = f"{FOLDER}/published/model.nc"
+# What jobs write and leave, in their order.
+WRITTEN = (OBSERVATIONS, MODEL, f"{FOLDER}/published/rollout.nc")
+# Dropped after use; they stay if their job is the last.
+TEMPORARY = "derivatives.nc", "library.nc"
 # Of a worker that may end before it is stopped.
 STARTS = 5
 # Many small replicates: a job writes for long enough to be caught at it.
@@ -65,9 +61,9 @@ class Disturbed(Project):
 
     def is_whole(self) -> None:
         """Every file is that of the undisturbed run, and nothing else is there."""
-        made = self.digests()
-        made.pop(DERIVATIVES, None)  # temporary; it stays if its job is the last
-        assert made == self.undisturbed
+        made = self.digests().items()
+        left = {k: v for k, v in made if Path(k).name not in TEMPORARY}
+        assert left == self.undisturbed
         assert not list((self.folder / "results").rglob(".*.part"))
 
     def without(self, *paths: str) -> None:

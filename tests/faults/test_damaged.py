@@ -3,16 +3,16 @@
 import os
 
 import netCDF4
-from disturbed import LIBRARY, OBSERVATIONS
+from disturbed import MODEL, OBSERVATIONS
 
 from leastaction.core.files import add_mark
 
 
 def test_lost_last_block(disturbed):
-    project = disturbed(LIBRARY)
+    project = disturbed(MODEL)
     path = project.folder / OBSERVATIONS
     content, times = path.read_bytes(), path.stat().st_mtime_ns
-    project.without(LIBRARY)
+    project.without(MODEL)
     command = f"snakemake --forcerun {OBSERVATIONS}"
     path.write_bytes(content[:-4096] + bytes(4096))
     os.utime(path, ns=(times, times))
@@ -31,10 +31,10 @@ BELONGS_ELSEWHERE = {
 
 def test_a_result_that_belongs_elsewhere(disturbed):
     """A valid file of another example, or of other settings, copied into its place."""
-    project = disturbed(LIBRARY)
+    project = disturbed(MODEL)
     path = project.folder / OBSERVATIONS
     content, times = path.read_bytes(), path.stat().st_mtime_ns
-    project.without(LIBRARY)
+    project.without(MODEL)
     for attribute, (other, says) in BELONGS_ELSEWHERE.items():
         path.write_bytes(content)
         with netCDF4.Dataset(path, "a") as file:

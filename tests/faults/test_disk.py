@@ -29,11 +29,9 @@ def test_large_ensembles_are_dropped_after_use(tmp_path):
         for folder in folders
         for file in (
             "published/derivatives",
+            "published/library",
             "recommended/derivatives",
             "recommended/library",
         )
     }
-    large = {
-        f"{folders[0]}/{file}.nc" for file in ("observations", "published/library")
-    }
-    assert set(dropped) == always | large
+    assert set(dropped) == always | {f"{folders[0]}/observations.nc"}

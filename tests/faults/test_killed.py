@@ -15,7 +15,7 @@ ENDED = (
     ("snakemake", signal.SIGINT, "Terminating processes on user request"),
 )
 # Every stage in every way in `make attack`; in `make test` one for each message.
-FEW = [(WRITTEN[1], ENDED[0]), (WRITTEN[2], ENDED[2]), (WRITTEN[3], ENDED[3])]
+FEW = list(zip(WRITTEN, (ENDED[0], ENDED[2], ENDED[3]), strict=True))
 CASES = list(product(WRITTEN, ENDED)) if WHOLE else FEW
 
 

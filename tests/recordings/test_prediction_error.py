@@ -161,7 +161,7 @@ def test_self_excited_motion_has_a_negative_damping(seed):
     assert said.startswith("the damping xdot**2 is negative")
 
 
-@pytest.mark.parametrize("seed", [1, 4, 8])
+@pytest.mark.parametrize("seed", [1, 8])
 def test_oscillators_that_nothing_connects_have_a_scale_each(seed):
     """No motion of an isotropic oscillator tells the ratio of its masses.
 

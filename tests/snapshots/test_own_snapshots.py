@@ -120,12 +120,12 @@ def test_a_motion_that_is_not_conservative_has_no_law_of_this_kind(motion, more)
         (
             lambda q: q,
             {"coordinates": {"x": "mm", "y": "mm/s"}},
-            "y: the unit gives m/s, a velocity, no position",
+            "coordinates.y: the unit gives m/s, a velocity; name a column of positions",
         ),
         (
             lambda q: q,
             {"coordinates": {"x": "deg/s", "y": "mm"}},
-            "x: the unit gives rad/s, a rate, no angle",
+            "coordinates.x: the unit gives rad/s, a rate; name a column of positions",
         ),
     ],
 )

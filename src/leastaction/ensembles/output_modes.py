@@ -18,6 +18,7 @@ from scipy.signal import csd, resample
 
 from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.ensembles.innovations_form import (
+    Fit,
     Mode,
     criterion,
     diagonal,
@@ -167,19 +168,18 @@ def output_modes(
     named = sorted((one for one in named if one[0].frequency < upper), key=_frequency)
     inside, kinds = [one for one, _ in named], [kind for _, kind in named]
     spectrum = _spectrum(series, rate)
-    about = {"order": identified.order, "converged": int(identified.converged)}
+    about = {"order": identified.order, "converged": int(identified.fitted.converged)}
     about["highest_frequency"] = min(upper, rate / 2)
     about["periods"] = main * series.duration
     return _dataset(inside, kinds, poles, spectrum, channels).assign_attrs(about)
 
 
 class IdentifiedModes(NamedTuple):
-    """Modes of the best model, its order, criterion, and whether it has settled."""
+    """Modes of the best model, its order, and its maximum of the likelihood."""
 
     modes: list[Mode]
     order: int
-    criterion: float
-    converged: bool
+    fitted: Fit
 
 
 def _scaled(stretches: Sequence[np.ndarray], dt: float) -> Series:
@@ -224,8 +224,7 @@ def _identified(series: Series, rate: float):
             break
         place, fitted = place - 1, lower
     modes = modes_of(fitted, rate, series.scale)
-    about = models[place].order, fitted.criterion, fitted.converged
-    identified = IdentifiedModes(modes, *about)
+    identified = IdentifiedModes(modes, models[place].order, fitted)
     return identified, np.reshape(poles, (-1, 3))
 
 
@@ -235,7 +234,7 @@ def _kind(
     """What a pair of poles is that is no tone."""
     if mode.damping_ratio > LARGEST_DAMPING_RATIO:
         return BACKGROUND
-    if mode.frequency * series.duration < FEWEST_PERIODS:
+    if _is_slow(mode, series):
         return SLOW
     if _drifts(mode, series):
         return DRIFT
@@ -249,13 +248,18 @@ def _kind(
     return STRUCTURAL
 
 
+def _is_slow(mode: Mode, series: Series) -> bool:
+    """Whether the record has too few periods of it: a tone there is a random walk."""
+    return mode.frequency * series.duration < FEWEST_PERIODS
+
+
 def _tones(modes: Sequence[Mode], series: Series) -> list[float]:
     """Frequencies of lines with less modulation than a random vibration has."""
     result: list[float] = []
     for mode in sorted(modes, key=lambda one: abs(one.damping_ratio)):
         decays = 2 * np.pi * mode.frequency * max(mode.damping_ratio, 0.0)
         decays *= series.duration
-        if decays > DECAYS_OF_SHORT:
+        if decays > DECAYS_OF_SHORT or _is_slow(mode, series):
             continue
         steady = decays < DECAYS_OF_STEADY
         least = EVENNESS_OF_STEADY if steady else EVENNESS_OF_SHORT
@@ -318,7 +322,7 @@ def _separated(series: Series, rate: float):
 
     A tone beside a mode hides it from the realisation, whose lags are short. So what is
     narrower than 1/T without being a tone is one with a mode, if these are likelier by
-    the criterion.
+    the criterion, also than the same coloured noise without the line.
     """
     longest = max(map(len, series.stretches)) * series.dt
     width, count = series.stretches[0].shape[1], len(series.stretches)
@@ -336,13 +340,24 @@ def _separated(series: Series, rate: float):
             best = _identified(rest, rate)
             continue
         for mode in best[0].modes:
-            if abs(mode.damping_ratio) * mode.frequency * longest < 1:
-                tried = [*lines, _line(rest, mode.frequency)]
-                less = _without(series, tried)[0]
-                other = _identified(less, rate)
-                if other[0].criterion + price < best[0].criterion:
-                    rest, best, lines = less, other, tried
-                    break
+            narrow = abs(mode.damping_ratio) * mode.frequency * longest < 1
+            if not narrow or _is_slow(mode, series):
+                continue
+            tried = [*lines, _line(rest, mode.frequency)]
+            less = _without(series, tried)[0]
+            other, poles = _identified(less, rate)
+            with_line = other.fitted.criterion + price
+            if with_line >= best[0].fitted.criterion:
+                continue
+            coloured = fit(
+                other.fitted.model, transforms(rest.stretches, rest.dt, rate)
+            )
+            if with_line < coloured.criterion:
+                rest, best, lines = less, (other, poles), tried
+            else:
+                modes = modes_of(coloured, rate, series.scale)
+                best = IdentifiedModes(modes, other.order, coloured), poles
+            break
         else:
             return *best, _as_modes(series, lines), rest
 
