@@ -57,6 +57,25 @@ def test_a_prediction_from_what_is_no_state(model, arguments, told):
         model.predict(*arguments)
 
 
+@pytest.mark.parametrize(
+    "call, told",
+    [
+        (lambda m: m.simulate([1.0, 0.0], TIME), "simulate: .* 'time'; .*.q, qdot, t"),
+        (lambda m: m.predict([1.0], [0.0], TIME, noise=1), "predict: .* 'noise'; exp"),
+        (lambda m: m.score(), "score: missing .* 'truth'; expected score.truth.$"),
+        (lambda m: m.coefficient(), "coefficient: missing .* expected coefficient.te"),
+        (
+            lambda _: SPRING.simulate([1, 0], TIME),
+            "simulate: too many .*duration, ",
+        ),
+        (lambda _: la.recipes.trajectories.recommended().fit(), "fit: missing .*, lib"),
+    ],
+)
+def test_a_call_with_other_arguments(model, call, told):
+    with pytest.raises(TypeError, match=told):
+        call(model)
+
+
 def test_a_motion_is_followed_backwards(model):
     back = model.predict([1.0], [0.0], [0.0, -0.5, -1.0])
     np.testing.assert_allclose(back.q[:, 0], np.cos([0.0, -1.0, -2.0]), atol=1e-5)

@@ -51,7 +51,7 @@ def test_every_limit_has_a_verdict_and_the_rest_is_left_out(told):
 def test_the_page_has_every_limit_and_the_documentation_those_that_are_missed(told):
     html, markdown = beyond_page([told]), beyond_document([told])
     for text in (html, markdown):
-        assert "2 of 3 rows keep their limit" in text
+        assert "2 of 3 rows are within their limit" in text
         assert "It is." in text and "one start fails" in text
         assert "<b>kept</b>" not in text and "cost" not in text
     assert ">count" in html and ">error" in html

@@ -144,6 +144,6 @@ def test_symmetries_say_what_decides_and_what_is_gained():
     ]
     words(draw("symmetry_study", panels, {}))
     told = finding("symmetry_study", panels)
-    assert "3 of 4 fits decide; of these 2 find exactly the true" in told
-    assert "and 1 find a false one" in told
+    assert "3 of 4 fits are decisive: 2 of these identify exactly the true" in told
+    assert "and 1 a false one" in told
     assert "1.8 times smaller in the median of 2 fits, and 0.5 times" in told

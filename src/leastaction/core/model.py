@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from leastaction.core import files
+from leastaction.core.calls import states_arguments
 from leastaction.core.contracts import check, contracts
 from leastaction.core.estimate import interval_factor
 from leastaction.core.expressions import RAISED, parse, symbol
@@ -112,6 +113,7 @@ def model_of(
     return implementation(reference)(dataset.isel(replicate=[replicate]))
 
 
+@states_arguments
 class IdentifiedModel:
     """Identified Lagrangian, Rayleigh function and volatility, with standard errors.
 

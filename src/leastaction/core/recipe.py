@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import PrivateAttr
 
 from leastaction.core import families
+from leastaction.core.calls import states_arguments
 from leastaction.core.families import unknown
 from leastaction.core.method import (
     AnyOf,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from leastaction.core.model import IdentifiedModel
 
 
+@states_arguments
 class Recipe(Settings):
     """An estimator: a step `differentiate`, a step `assemble`, a step `identify`.
 

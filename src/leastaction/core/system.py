@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
+from leastaction.core.calls import states_arguments
 from leastaction.core.euler_lagrange import (
     acceleration_names,
     symbols,
@@ -67,6 +68,7 @@ def is_singular(matrix: sp.Matrix) -> bool:
 
 
 @dataclass(frozen=True)
+@states_arguments
 class System:
     """Lagrangian system with Rayleigh dissipation and random forces.
 

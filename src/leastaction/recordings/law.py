@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core import files
+from leastaction.core.calls import states_arguments
 from leastaction.core.library import Comparison
 from leastaction.core.model import IdentifiedModel, rounded, with_intervals
 from leastaction.core.system import System
@@ -64,6 +65,7 @@ FIXED = "fixed (sets the scale)"
 UNRESERVED, RESERVED, NONE = "found", "found, with reservations", "no law found"
 
 
+@states_arguments
 class LawPage:
     """A law with its data: what is written of every kind of table, saved and drawn.
 
@@ -216,6 +218,7 @@ class LawPage:
         return self.to_markdown()
 
 
+@states_arguments
 class Law(LawPage, IdentifiedModel):
     """Lagrangian, Rayleigh function and volatility of a recording, with a verdict.
 

@@ -199,14 +199,14 @@ Made by the workflow (`snakemake docs/results.md`), not by hand. Every row, with
 and filters, is in `results/scorecard.html`; `results/index.html` has one screen per
 paper.
 
-A printed number has one verdict on the paper's own recipe, run by us as the text states
-it, else as the authors released it. It *meets* if the number lies in the 95 %
-prediction interval of one more draw with the right terms, or if both keep our limit;
-*paper-errs*: an entry of the [errata](errata.md) shows that the printed number is
-wrong; *other-setting*: it comes with a setting that the paper does not state, named
-with its range; else it is *not-reproduced*. Beside it stands our own estimator,
-*recommended*: it *misses* if it does not keep our limit; *inaccurate*: it keeps it, and
-the paper's honest estimate is further off.
+Each printed number is compared with the result of the paper's recipe, run by us as the
+text states it, else as the authors released it. It *meets* if the number lies in the
+95 % prediction interval of one more draw with the right terms, or if the errors of both
+are within our limit; *paper-errs*: an entry of the [errata](errata.md) shows that the
+printed number is wrong; *other-setting*: it is reproduced with a setting that the paper
+does not state, named with its range; otherwise it is *not-reproduced*. Our estimator,
+*recommended*, is judged beside it: it *misses* if its error exceeds our limit;
+*inaccurate*: it is within the limit, and the paper's estimate is not.
 """
 
 
@@ -250,7 +250,7 @@ def headline(frame: pd.DataFrame) -> str:
     met = f"{recipe[MEETS]} of {sum(recipe.values())}"
     return (
         f"Our estimators keep the limits that we set for their errors beside {within} "
-        f"printed numbers. The papers' own recipes, run by us, give {met}"
+        f"printed numbers. The papers' recipes, run by us, reproduce {met}"
         + "".join(f"; {part}" for part in words)
         + ".\n"
     )
@@ -267,7 +267,7 @@ def _missed(rows: pd.DataFrame) -> str:
 
 
 def _causes(rows: pd.DataFrame) -> str:
-    """Numbers with the same cause together: they are told apart by what is printed."""
+    """Numbers with the same cause together: what is printed distinguishes them."""
     if not len(rows):
         return "Nothing.\n"
     lines = []
@@ -294,10 +294,10 @@ def _set(frame: pd.DataFrame) -> pd.DataFrame:
 
 BEYOND_TITLE = "Beyond the papers"
 BEYOND_INTRODUCTION = (
-    "Each paper ends with what it leaves open. Here are steps that we have taken from "
-    "there, with every limit that we set ourselves. A limit of an error holds for the "
-    "median and for the 95th percentile over the replicates; a row that does not keep "
-    "its limit misses it. Other estimators stand beside ours, from the same data."
+    "Each paper ends with open questions. Here are answers to some of them, with "
+    "limits that we set for the errors. A limit applies to the median and to the 95th "
+    "percentile over the replicates; a row that exceeds it misses it. Other "
+    "estimators, from the same data, are listed beside ours."
 )
 
 
@@ -371,11 +371,11 @@ def beyond_document(sections: Sequence[Mapping]) -> str:
             parts.append(f"{text} (`results/studies/{name}.svg`)")
         if one["rows"]:
             parts.append(
-                f"{one['kept']} of {len(one['rows'])} rows keep their limit; examples "
-                f"in `config/examples/{one['folder']}`."
+                f"{one['kept']} of {len(one['rows'])} rows are within their limit; "
+                f"examples in `config/examples/{one['folder']}`."
             )
         missed = [row for row in one["rows"] if row["verdict"] == MISSES]
         if missed:
             shown = pd.DataFrame(missed).drop(columns="verdict").map(typeset)
-            parts += ["These do not:", markdown(shown).strip()]
+            parts += ["These are not:", markdown(shown).strip()]
     return "\n\n".join(parts) + "\n"

@@ -96,7 +96,7 @@ def _false(case: Case) -> Iterator[Score]:
 
 
 def gains_of(panel: Panel) -> tuple[np.ndarray, np.ndarray]:
-    """Error of motions without over with symmetries, and the fits where one was found.
+    """Error of motions without symmetries over that with them, and the fits compared.
 
     The error of a fit is the median over many starts; one that fails is infinite.
     """
@@ -140,14 +140,14 @@ TABLE = (
         summary=count,
     ),
     Row(
-        "error of motions without over with the symmetries found",
+        "error of motions without the symmetries over that with them",
         _gain,
         limit="gain_of_symmetries",
         kind="minimum",
         note="median over fits of the median error of many starts",
     ),
     Row(
-        "error of motions without over with the symmetries found, worst fit",
+        "error of motions without the symmetries over that with them, worst fit",
         _least_gain,
         limit="least_gain_of_symmetries",
         kind="minimum",

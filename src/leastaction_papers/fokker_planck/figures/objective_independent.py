@@ -124,8 +124,8 @@ def objective_dependent_finding(panels: Sequence[Panel]) -> str:
     return (
         f"The bottom of the valley is {off} % off "
         f"c = a²/2 ({_count(panel)} samples). Along it √E rises from "
-        f"{lowest.min():.2g} to {lowest.max():.2g} with a, nearly nothing beside the "
-        "walls: damping and noise strength cannot be told apart."
+        f"{lowest.min():.2g} to {lowest.max():.2g} with a, little compared with "
+        "the walls: damping and noise strength cannot be estimated together."
     )
 
 

@@ -58,7 +58,7 @@ def symmetry_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
         right.axvline(gain, color="0.3", linestyle=style, linewidth=0.7)
     violations.set_xlabel(r"Violation $\nu$ (1)")
     odds.set_xlabel("Log odds for the symmetry (1)")
-    right.set_xlabel("Error without over with it (1)")
+    right.set_xlabel("Error without it / with it (1)")
     for axes in (violations, right):
         axes.set_xscale("log")
     for axes in grid[0]:
@@ -81,12 +81,13 @@ def finding(panels: Sequence[Panel]) -> str:
     false = sum(bool(symmetries) and not right for symmetries, right in sure)
     gains = np.concatenate([gains_of(panel)[0] for panel in panels])
     text = (
-        f"{len(sure)} of {fits_made} fits decide; of these {right} find exactly the "
-        f"true symmetries, or none where there is none, and {false} find a false one."
+        f"{len(sure)} of {fits_made} fits are decisive: {right} of these identify "
+        f"exactly the true symmetries, or none in a system without, and {false} a "
+        "false one."
     )
     if gains.size:
         text += (
-            f" A symmetry that was found and imposed makes the error of motions "
+            f" An identified symmetry, once imposed, makes the error of motions "
             f"{np.median(gains):.2g} times smaller in the median of {gains.size} fits, "
             f"and {gains.min():.2g} times in the worst."
         )
