@@ -7,18 +7,23 @@ files are called after: `contracts.py` its datasets, `recipes.py` its steps and 
 Another package, such as that of the papers, brings further families by
 :func:`add`. Such a package is imported only where a name is asked for that no family
 of this one has (:func:`extend`).
+
+Unknown names and wrong calls of what is public are refused with those that there are.
 """
 
 import difflib
+import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, wraps
 from importlib import import_module
 from importlib.util import find_spec, resolve_name
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
+C = TypeVar("C", bound=type)
 PLAIN = re.compile("[A-Za-z][A-Za-z0-9_]{0,79}")
 # Of names in messages.
 LONGEST_NAME = 80
@@ -180,3 +185,38 @@ def unknown(kind: str, entry, known: Iterable) -> str:
     shown = ", ".join(names[:MOST_SHOWN]) or "none"
     more = f", ... ({len(names)} in all)" if len(names) > MOST_SHOWN else ""
     return f"unknown {kind} {entry!r}{hint} Known: {shown}{more}"
+
+
+def states_arguments(cls: C) -> C:
+    """Class whose public methods state their arguments when these do not fit.
+
+    >>> @states_arguments
+    ... class Law:
+    ...     def simulate(self, q, qdot, time, force=None): ...
+    >>> Law().simulate([1.0, 0.0], [0.0, 0.1])
+    Traceback (most recent call last):
+        ...
+    TypeError: simulate: missing a required argument: 'time'; \
+expected simulate(q, qdot, time, force=None)
+    """
+    for name, method in list(vars(cls).items()):
+        if inspect.isfunction(method) and not name.startswith("_"):
+            setattr(cls, name, _stating(name, method))
+    return cls
+
+
+def _stating(name: str, method: Callable) -> Callable:
+    signature = inspect.signature(method)
+    own = list(signature.parameters.values())[1:]
+    bare = [one.replace(annotation=inspect.Parameter.empty) for one in own]
+    expected = f"{name}{inspect.Signature(bare)}"
+
+    @wraps(method)
+    def call(*args, **named):
+        try:
+            signature.bind(*args, **named)
+        except TypeError as error:
+            raise TypeError(f"{name}: {error}; expected {expected}") from None
+        return method(*args, **named)
+
+    return call

@@ -12,11 +12,16 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from leastaction.core import files
-from leastaction.core.calls import states_arguments
 from leastaction.core.contracts import check, contracts
 from leastaction.core.estimate import interval_factor
 from leastaction.core.expressions import RAISED, parse, symbol
-from leastaction.core.families import implementation, registered, system_class, unknown
+from leastaction.core.families import (
+    implementation,
+    registered,
+    states_arguments,
+    system_class,
+    unknown,
+)
 from leastaction.core.library import Comparison, Library, compare
 from leastaction.core.symmetries import Symmetry, symmetries_of_terms
 from leastaction.core.system import DIGITS, System, latex_names

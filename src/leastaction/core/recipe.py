@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import PrivateAttr
 
 from leastaction.core import families
-from leastaction.core.calls import states_arguments
-from leastaction.core.families import unknown
+from leastaction.core.families import states_arguments, unknown
 from leastaction.core.method import (
     AnyOf,
     Assemble,

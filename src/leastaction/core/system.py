@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
-from leastaction.core.calls import states_arguments
 from leastaction.core.euler_lagrange import (
     acceleration_names,
     symbols,
@@ -35,7 +34,7 @@ from leastaction.core.expressions import (
     parsed,
     symbol,
 )
-from leastaction.core.families import unknown
+from leastaction.core.families import states_arguments, unknown
 from leastaction.core.library import Library
 from leastaction.core.settings import Library as LibrarySection
 from leastaction.core.settings import complete

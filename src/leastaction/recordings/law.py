@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core import files
-from leastaction.core.calls import states_arguments
+from leastaction.core.families import states_arguments
 from leastaction.core.library import Comparison
 from leastaction.core.model import IdentifiedModel, rounded, with_intervals
 from leastaction.core.system import System
