@@ -121,9 +121,8 @@ class MeasuredMotion:
         v = np.hstack([v, v[:, i] - v[:, j]])
         then = np.roll(v, -1, axis=0)
         turns = (v * then <= 0) | (np.minimum(abs(v), abs(then)) < width)
-        needed = STEPS_OF_WIDTH * np.where(turns, abs(then - v) / width, 0.0).max(
-            axis=1
-        )
+        widths = np.where(turns, abs(then - v) / width, 0.0).max(axis=1)
+        needed = STEPS_OF_WIDTH * widths
         sharp = np.flatnonzero((needed > self.steps) & ~np.append(self.begin[1:], True))
         most = np.clip(needed[sharp].max(initial=1.0), 1.0, MOST_STEPS_OF_REVERSAL)
         return sharp, 2 ** int(np.ceil(np.log2(most)))

@@ -123,9 +123,9 @@ class Quadratic:
         left, slope = left / np.outer(scale, scale), slope / scale
         alone = np.diag(left)
         determinant = np.outer(alone, alone) - left**2
-        gain = np.add.outer(slope**2, np.zeros_like(slope)) * alone
+        gain = np.outer(slope**2, alone)
         gain = gain + gain.T - 2 * np.outer(slope, slope) * left
-        clear = (determinant > 1e-9) & (alone > 1e-9) & (alone[:, None] > 1e-9)
+        clear = determinant > 1e-9
         gain = np.where(clear, gain / np.where(clear, determinant, 1.0), 0.0)
         without = [*solution.support, *self.candidates.excluded]
         gain[without] = gain[:, without] = 0.0
