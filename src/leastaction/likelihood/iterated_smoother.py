@@ -172,9 +172,10 @@ def with_noise_of_runs(fitted: Fit) -> Fit:
     rad, each with a noise of .05 % of it, had coefficients off by 2.8 standard errors.
     """
     innovations, motion = fitted.innovations, fitted.motion
-    power = np.where(
-        np.isfinite(innovations.V), innovations.e**2 / innovations.V, np.nan
-    )
+    if len(motion.parts) < 2:
+        return fitted
+    known = np.isfinite(innovations.V)
+    power = np.where(known, innovations.e**2 / innovations.V, np.nan)
     relative = np.ones_like(power)
     for part in motion.parts:
         relative[part] = np.nanmean(power[part], axis=0)
