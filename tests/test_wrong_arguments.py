@@ -34,7 +34,7 @@ def test_arrays_are_fitted_with_their_times_or_their_step(model):
 
 
 @pytest.mark.parametrize(
-    "arguments, told",
+    "arguments, message",
     [
         (
             ([1.0, 2.0], [], [0, 1]),
@@ -52,13 +52,13 @@ def test_arrays_are_fitted_with_their_times_or_their_step(model):
         (([1.0], [0.0], [0, 1], lambda t: None), "force.0. is None; expected one"),
     ],
 )
-def test_a_prediction_from_what_is_no_state(model, arguments, told):
-    with pytest.raises(ValueError, match=told):
+def test_a_prediction_from_what_is_no_state(model, arguments, message):
+    with pytest.raises(ValueError, match=message):
         model.predict(*arguments)
 
 
 @pytest.mark.parametrize(
-    "call, told",
+    "call, message",
     [
         (lambda m: m.simulate([1.0, 0.0], TIME), "simulate: .* 'time'; .*.q, qdot, t"),
         (lambda m: m.predict([1.0], [0.0], TIME, noise=1), "predict: .* 'noise'; exp"),
@@ -71,8 +71,8 @@ def test_a_prediction_from_what_is_no_state(model, arguments, told):
         (lambda _: la.recipes.trajectories.recommended().fit(), "fit: missing .*, lib"),
     ],
 )
-def test_a_call_with_other_arguments(model, call, told):
-    with pytest.raises(TypeError, match=told):
+def test_a_call_with_other_arguments(model, call, message):
+    with pytest.raises(TypeError, match=message):
         call(model)
 
 
@@ -82,7 +82,7 @@ def test_a_motion_is_followed_backwards(model):
 
 
 @pytest.mark.parametrize(
-    "truth, told",
+    "truth, message",
     [
         ("xdot**2/2", "no leastaction.System with the coordinates x"),
         (la.System("ydot**2/2 - y**2"), "with the coordinates x"),
@@ -90,8 +90,8 @@ def test_a_motion_is_followed_backwards(model):
         (la.System("xdot**2/2 - exp(x)"), "cannot express the truth"),
     ],
 )
-def test_a_truth_that_cannot_be_compared(model, truth, told):
-    with pytest.raises(ValueError, match=told):
+def test_a_truth_that_cannot_be_compared(model, truth, message):
+    with pytest.raises(ValueError, match=message):
         model.score(truth)
 
 
@@ -103,7 +103,7 @@ def test_a_candidate_that_is_none(model):
 
 
 @pytest.mark.parametrize(
-    "text, more, told",
+    "text, more, message",
     [
         (5, {}, "lagrangian is 5; expected text"),
         ("xdot**2/2", {"calculus": "strato"}, "unknown calculus 'strato'"),
@@ -118,13 +118,13 @@ def test_a_candidate_that_is_none(model):
         ("xdot**2/2", {"dissipation": "ydot**2"}, "each coordinate .x, y. needs"),
     ],
 )
-def test_a_system_that_is_none(text, more, told):
-    with pytest.raises(ValueError, match=told):
+def test_a_system_that_is_none(text, more, message):
+    with pytest.raises(ValueError, match=message):
         la.System(text, **more)
 
 
 @pytest.mark.parametrize(
-    "more, told",
+    "more, message",
     [
         ({}, "s has no value"),
         ({"s": "a"}, "parameter s is 'a'; expected a number"),
@@ -141,10 +141,10 @@ def test_a_system_that_is_none(text, more, told):
         ({"method": "euler"}, "unknown simulate method 'euler'"),
     ],
 )
-def test_a_simulation_that_cannot_be(more, told):
+def test_a_simulation_that_cannot_be(more, message):
     usual = {"duration": 0.1, "time_step": 0.01, "initial_state": START}
     usual |= {"s": 1.0} if more else {}
-    with pytest.raises(ValueError, match=told) as error:
+    with pytest.raises(ValueError, match=message) as error:
         SHAKEN.simulate(**(usual | more))
     assert "pydantic" not in str(error.value)
 
@@ -155,7 +155,7 @@ def test_numbers_of_numpy_are_numbers():
 
 
 @pytest.mark.parametrize(
-    "data, library, more, told",
+    "data, library, more, message",
     [
         (None, LIBRARY, {}, "observations are NoneType"),
         ({}, LIBRARY, {}, "there is no array"),
@@ -172,9 +172,9 @@ def test_numbers_of_numpy_are_numbers():
         (xr.Dataset({"x": ("time", TIME)}), LIBRARY, {}, "variable 'q' .* is missing"),
     ],
 )
-def test_data_that_no_recipe_can_use(data, library, more, told):
+def test_data_that_no_recipe_can_use(data, library, more, message):
     recipe = la.recipes.trajectories.recommended()
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         recipe.fit(data, library, **{"time": TIME, "progress": False, **more})
 
 
@@ -200,7 +200,7 @@ def test_a_coordinate_at_rest_is_not_randomly_excited():
 
 
 @pytest.mark.parametrize(
-    "config, told",
+    "config, message",
     [
         ([1], "is empty or is not a list of 'key: value'"),
         ({}, "'coordinates' is missing"),
@@ -208,8 +208,8 @@ def test_a_coordinate_at_rest_is_not_randomly_excited():
         ({"coordinates": {"x": {}}}, "coordinates.x: 'unit' is missing"),
     ],
 )
-def test_a_section_that_is_no_system(config, told):
-    with pytest.raises(ValueError, match=told):
+def test_a_section_that_is_no_system(config, message):
+    with pytest.raises(ValueError, match=message):
         la.system(config)
 
 

@@ -18,11 +18,11 @@ def main(
         name: Law(*load_all([*found, *predicted.get(name, [])], settings["results"]))
         for name, found in zip(settings["recorded"], files, strict=True)
     }
-    told = [
+    sentences = [
         machine(name, about["title"], about["published"], laws.get(name))
         for name, about in settings["machines"].items()
     ]
-    save_text(machines_document(told), page)
+    save_text(machines_document(sentences), page)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ def main(
     frames = [from_csv(load_text(path)) for path in scores]
     rows = scorecard([*frames, pooled_rows(frames)])
     files = iter(zip(pictures, findings, strict=True))
-    told = []
+    sentences = []
     for folder, about in sections.items():
         studies = {}
         for name, study in about["studies"].items():
@@ -32,13 +32,13 @@ def main(
             finding = load_text(finding).strip()
             studies[name] = {**study, "picture": picture, "finding": finding}
         own = rows[rows["paper"] == folder]
-        told.append(section(folder, about["paper"], studies, own))
-    told = [one for one in told if one["studies"] or one["rows"]]
+        sentences.append(section(folder, about["paper"], studies, own))
+    sentences = [one for one in sentences if one["studies"] or one["rows"]]
     if Path(page).suffix == ".html":
         drawn = [thumbnail(load_bytes(path), WIDTH, LIMIT) for path in matrix]
-        save_text(beyond_page(told, *drawn), page)
+        save_text(beyond_page(sentences, *drawn), page)
     else:
-        save_text(beyond_document(told), page)
+        save_text(beyond_document(sentences), page)
 
 
 if __name__ == "__main__":

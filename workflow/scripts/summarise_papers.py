@@ -29,8 +29,8 @@ def main(
         f"{one['name']}/figures/{name}" for one in papers for name in one["figures"]
     ]
     small = (thumbnail(load_bytes(path), WIDTH, LIMIT) for path in pictures)
-    told = (load_text(path).strip() for path in findings)
-    shown = (dict(zip(files, given, strict=True)) for given in (small, told))
+    sentences = (load_text(path).strip() for path in findings)
+    shown = (dict(zip(files, given, strict=True)) for given in (small, sentences))
     save_text(index_page(papers, *shown), page)
 
 
