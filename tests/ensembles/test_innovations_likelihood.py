@@ -322,3 +322,17 @@ def test_a_law_that_diverges_has_no_fit():
         Structure(LEAST), np.array([60.0, 0.0, 1.0, 0.0])
     )
     assert fit.value == -np.inf and not fit.converged and fit.order == 2
+
+
+def test_a_step_of_a_law_whose_innovations_are_linear_is_not_bent():
+    """What e has beyond its slopes is nothing: the step stays, and its ℓ is known."""
+    likelihood, structure = Likelihood(Regression()), Structure(LEAST)
+    theta, samples = np.array([0.9, -1.9, 0.4, np.log(0.7)]), []
+    axes = np.diag([0.1, 0.1, 0.1, 0.1])[:, :2]
+    pieces = likelihood.pieces(structure, theta, axes, per_sample=samples)
+    fit = Fit(structure, theta, pieces[0], axes, *pieces[1:], False)
+    step = np.array([-3.0, 2.0])  # away from the maximum
+    moved, value = likelihood._bent(fit, step, samples)
+    assert moved == pytest.approx(theta + axes @ step)
+    assert value == pytest.approx(likelihood.value(structure, moved)[0])
+    assert likelihood._bent(fit, np.array([900.0, 0.0]), samples)[1] == -np.inf
