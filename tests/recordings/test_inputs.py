@@ -1,9 +1,11 @@
 """Recorded inputs: what they are between their rows, and how late they act."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from leastaction.core.expressions import parse
 from leastaction.likelihood.covariance import spread
@@ -18,7 +20,10 @@ from leastaction.recordings.inputs import (
     LINEAR,
     Inputs,
     Unknown,
+    changed,
     degree_of,
+    has_unknown_gain,
+    unknowns_of,
 )
 from leastaction.recordings.recorded_problem import Problem
 from leastaction.trajectories.variational_equations import variational_equations
@@ -118,6 +123,64 @@ def test_a_delay_of_many_rows_is_known_before_the_law(late):
         5.0,
     )
     assert found[0] == pytest.approx(late, abs=0.015)
+
+
+def of_three(values):
+    """One trajectory of the inputs of three coordinates."""
+    return Inputs(values, [slice(0, len(values))], 1.0, np.zeros(3), np.zeros(3))
+
+
+def described(count=3, **stated):
+    names = ["x", "y", "z"][:count]
+    return xr.Dataset(coords={"dof": names}, attrs={"inputs": json.dumps(stated)})
+
+
+@pytest.mark.parametrize(
+    ("stated", "expected"),
+    [
+        ({}, [("lag", (0, 2), False)]),
+        ({"x": {"lag": 0.1}}, [("lag", (2,), False)]),
+        (
+            {"x": {"lag": "unknown"}, "z": {}},
+            [("lag", (0,), True), ("lag", (2,), False)],
+        ),
+        (
+            {"x": {"lag": "unknown", "time_constant": "unknown"}, "z": {"lag": 0.0}},
+            [("lag", (0,), True), ("time_constant", (0,), True)],
+        ),
+        ({"z": {"gain": "unknown"}}, [("lag", (0, 2), False)]),
+    ],
+)
+def test_a_delay_is_unknown_where_nothing_is_stated(stated, expected):
+    """Of the inputs that act: that of y is zero."""
+    inputs = of_three(np.tile([1.0, 0.0, 2.0], (5, 1)))
+    unknowns = unknowns_of(described(**stated), inputs)
+    assert [(u.name, u.coordinates, u.requested) for u in unknowns] == expected
+    unknown_gain = "gain" in stated.get("z", {})
+    assert has_unknown_gain(described(**stated)) == unknown_gain
+
+
+def test_unknowns_change_their_inputs_alone():
+    inputs = of_three(np.zeros((5, 3)))
+    both = [Unknown("lag", (0, 2), False), Unknown("time_constant", (1,), True)]
+    moved = changed(inputs, both, np.array([0.5, 0.25]))
+    moved = changed(moved, both, np.array([0.5, -0.5]))
+    np.testing.assert_array_equal(moved.lag, [1.0, 0.0, 1.0])
+    np.testing.assert_array_equal(moved.time_constant, [0.0, -0.25, 0.0])
+    assert not inputs.lag.any() and not inputs.time_constant.any()
+
+
+def test_nodes_lie_between_the_samples_that_are_used():
+    """Of a straight line: every third row, two steps, at thirds and halves of them."""
+    inputs = recorded_input(np.arange(20.0), dt=0.1)
+    nodes = inputs.nodes(np.array([0, 3, 6]), 3)
+    expected = np.arange(12) * 0.75
+    np.testing.assert_allclose(nodes(2)[:, 0], expected, atol=1e-9)
+    assert nodes(2) is nodes(2) and len(nodes(1)) == 6
+    late = recorded_input(np.arange(20.0), dt=0.1, lag=0.2)
+    np.testing.assert_allclose(late.at(np.array([0, 5, 19]))[:, 0], [0, 3, 17])
+    early = recorded_input(np.arange(20.0), dt=0.1, lag=-0.2)
+    np.testing.assert_allclose(early.at(np.array([0, 5, 19]))[:, 0], [2, 7, 19])
 
 
 @pytest.fixture(scope="module")
