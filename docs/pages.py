@@ -69,6 +69,7 @@ NAVIGATION = {
         "docs/machines",
         "docs/validation",
         "docs/simulated_machines",
+        "docs/fields_at_sensors",
         "docs/errata",
         "benchmarks/results",
         "results/README",

@@ -1,6 +1,6 @@
 """Mutation of the tool: do its tests see that a line has changed?
 
-    python tests/mutants.py 200 --seed 0
+    python tests/mutants.py 200 --seed 0 [--within recordings likelihood]
 
 Each mutant is one operator, number, comparison or condition of a module, changed in a
 copy of the package. A test file is traced once without a change, and again after it has
@@ -559,12 +559,14 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("count", type=int, nargs="?", default=200)
     arguments.add_argument("--seed", type=int, default=0)
+    arguments.add_argument("--within", nargs="*", help="folders of the package")
     given = arguments.parse_args()
     rng, counts = random.Random(given.seed), Counter()
     modules = {
         module: list(places(module).values())
         for module in MODULES
         if not set(NOT_MUTATED) & set(module.parts)
+        and (not given.within or module.parts[len(PACKAGE.parts)] in given.within)
     }
     # Any line of the package is as likely as any other.
     sizes = [len(lines) for lines in modules.values()]

@@ -35,11 +35,14 @@ DRAWS = 100_000
 
 @dataclass(frozen=True)
 class Machine:
-    """A table and, if the library holds its law, the truth: L and D."""
+    """A table and, if the library holds its law, the truth: L and D.
+
+    Of a field, coefficients by term, that of the force (``1``) among them.
+    """
 
     data: Mapping
     how: Mapping = field(default_factory=dict)
-    truth: tuple[str, str] | None = None
+    truth: tuple[str, str] | Mapping[str, float] | None = None
 
 
 def rates(names, lagrangian: str, loss: str = "0", forced=()) -> Callable:
@@ -578,7 +581,8 @@ class Outcome(NamedTuple):
     kind: str  # see the module
     covered: int  # coefficients inside their 95 % intervals
     free: int  # coefficients that have one
-    widths: list[float]  # half intervals over the coefficients
+    widths: dict[str, float]  # half intervals over the coefficients
+    errors: dict[str, float]  # of coefficients, over their half intervals
     terms: str  # missing, and not in the truth
     cpu: float  # s
     first_line: str
@@ -590,14 +594,14 @@ def outcome(make: Callable, seed: int) -> Outcome:
     begun = clock.process_time()
     kind, errors, widths, terms, first = _judged(make(rng))
     used = clock.process_time() - begun
-    covered = int(np.sum(np.abs(errors) <= 1))
-    about = covered, len(errors), list(map(float, widths)), terms
+    covered = sum(abs(error) <= 1 for error in errors.values())
+    about = covered, len(errors), widths, errors, terms
     return Outcome(make.__name__, seed, kind, *about, used, first)
 
 
 def _judged(machine: Machine):
     """Kind, errors over half intervals, relative widths, other terms, first line."""
-    none = np.zeros(0)
+    none: dict[str, float] = {}
     try:
         law = la.learn(machine.data, progress=False, **machine.how)
     except RecordingError as error:
@@ -610,16 +614,21 @@ def _judged(machine: Machine):
         return outside, none, none, "", first
     if law.verdict == "no law found":
         return "refused", none, none, "", first
-    L, D = machine.truth
-    try:
-        compared = law.score(la.System(L, dissipation=D))
-    except ValueError as error:
-        if "cannot express the truth" not in str(error):
-            raise
-        return outside, none, none, "", first
-    extra = [t for t in compared.extra if not _holds_zero(law, t)]
-    errors, widths, correlation = _errors(law, compared)
-    terms = "".join(f" − {t}" for t in compared.missing)
+    if isinstance(machine.truth, Mapping):
+        missing, extra, names, *numbers = _of_field(law, machine.truth)
+    else:
+        L, D = machine.truth
+        try:
+            compared = law.score(la.System(L, dissipation=D))
+        except ValueError as error:
+            if "cannot express the truth" not in str(error):
+                raise
+            return outside, none, none, "", first
+        missing = compared.missing
+        extra = [t for t in compared.extra if not _holds_zero(law, t)]
+        names, *numbers = _errors(law, compared)
+    errors, widths, correlation = numbers
+    terms = "".join(f" − {t}" for t in missing)
     terms += "".join(f" + {t}" for t in extra)
     if not plain:
         kind = "reserved" if terms else "reserved, right terms"
@@ -628,7 +637,32 @@ def _judged(machine: Machine):
     else:
         covered = is_covered(errors, correlation)
         kind = "right" if covered else "right terms, intervals miss"
+    errors, widths = (
+        dict(zip(names, map(float, values), strict=True)) for values in (errors, widths)
+    )
     return kind, errors, widths, terms.strip(), first
+
+
+def _of_field(law, truth: Mapping[str, float]):
+    """Terms that a law of a field lacks, has beyond the truth, shares; and numbers.
+
+    Errors over half intervals, these over the coefficients, and their correlation.
+    """
+    fitted = law.terms[law.terms["std"] > 0].reset_index(drop=True)
+    shared = fitted[fitted.term.isin(truth)]
+    half = law.interval_factor * shared["std"]
+    true = shared.term.map(truth)
+    count, covariance = len(fitted), law.learned.dataset["covariance"].values[0]
+    chosen = covariance[:count, :count][np.ix_(shared.index, shared.index)]
+    std = np.sqrt(np.diag(chosen))
+    return (
+        [term for term in truth if term not in [*fitted.term]],
+        [term for term in fitted.term if term not in truth],
+        [*shared.term],
+        ((shared.value - true) / half).to_numpy(),
+        (half / true).to_numpy(),
+        chosen / np.outer(std, std),
+    )
 
 
 def is_covered(errors: np.ndarray, correlation: np.ndarray) -> bool:
@@ -653,12 +687,12 @@ def _holds_zero(law, term) -> bool:
     return bool(len(mine) and ((mine.low <= 0) & (mine.high >= 0)).all())
 
 
-def _errors(law, compared) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Errors of coefficients over their half intervals, these over them, correlation.
+def _errors(law, compared) -> tuple[list, np.ndarray, np.ndarray, np.ndarray]:
+    """Terms, errors over their half intervals, these over coefficients, correlation.
 
     Of a random excitation coefficients count as independent.
     """
-    rows, places, errors, widths = law.terms, [], [], []
+    rows, names, places, errors, widths = law.terms, [], [], [], []
     for term, error in zip(compared.terms, compared.error, strict=True):
         kind, name = ("D", term[3:]) if term.startswith("D: ") else ("L", term)
         place = np.flatnonzero((rows.term == name) & (rows.of == kind))
@@ -669,11 +703,13 @@ def _errors(law, compared) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         errors.append(error / (1 + error) / width)
         widths.append(width)
         places.append(place[0])
+        names.append(term)
     if "jackknife_coefficient" not in law.dataset:
-        return np.array(errors), np.array(widths), np.eye(len(errors))
+        return names, np.array(errors), np.array(widths), np.eye(len(errors))
     covariance = covariance_of(law)[np.ix_(places, places)]
     std = np.sqrt(np.diag(covariance))
-    return np.array(errors), np.array(widths), covariance / np.outer(std, std)
+    correlation = covariance / np.outer(std, std)
+    return names, np.array(errors), np.array(widths), correlation
 
 
 def rows(makers: Mapping[str, Callable], case: Mapping, drawn) -> str:
@@ -684,7 +720,10 @@ def rows(makers: Mapping[str, Callable], case: Mapping, drawn) -> str:
     name = case["machine"]
     mine = [d for d in drawn if d.machine == name and d.seed in case["seeds"]]
     kinds = Counter(d.kind for d in mine)
-    free, widths = sum(d.free for d in mine), [100 * w for d in mine for w in d.widths]
+    free, widths = (
+        sum(d.free for d in mine),
+        [100 * w for d in mine for w in d.widths.values()],
+    )
     cpu = [d.cpu for d in mine]
     said = {
         f"{d.terms}: {d.first_line}".lstrip(": ") for d in mine if d.kind != "right"
@@ -702,10 +741,34 @@ def rows(makers: Mapping[str, Callable], case: Mapping, drawn) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def page(makers: Mapping[str, Callable], tables, drawn) -> str:
-    """All tables as a page in Markdown."""
-    parts = [HEAD]
-    for table in tables:
+def by_term(makers: Mapping[str, Callable], cases, drawn) -> str:
+    """Table of the terms of each case: widths, rms errors over standard errors."""
+    lines = [COLUMNS_BY_TERM]
+    for case in cases:
+        mine = [d for d in drawn if d.machine == case["machine"]]
+        for term in dict.fromkeys(term for d in mine for term in d.errors):
+            errors = np.array([d.errors[term] for d in mine if term in d.errors])
+            width = np.median([100 * d.widths[term] for d in mine if term in d.widths])
+            cells = (
+                makers[case["machine"]].__doc__,
+                "S" if term == "1" else f"`{term}`",
+                f"{width:.2g}",
+                f"{(np.abs(errors) <= 1).sum()} of {len(errors)}",
+                f"{rms_over_std(errors):.2f}",
+            )
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def rms_over_std(errors) -> float:
+    """Rms of errors, which are over half intervals, over standard errors."""
+    return float(NORMAL_QUANTILE * np.sqrt(np.mean(np.square(errors))))
+
+
+def page(makers: Mapping[str, Callable], listed: Mapping, drawn) -> str:
+    """All tables of a list of cases as a page in Markdown."""
+    parts = [f"{listed['about'].strip()} {OUTCOMES}"]
+    for table in listed["tables"]:
         mine = {(c["machine"], s) for c in table["cases"] for s in c["seeds"]}
         of_table = [d for d in drawn if (d.machine, d.seed) in mine]
         kinds = Counter(d.kind for d in of_table)
@@ -719,19 +782,21 @@ def page(makers: Mapping[str, Callable], tables, drawn) -> str:
             f"{free} coefficients; {sum(d.cpu for d in of_table):.0f} CPU-s.",
             "\n".join([COLUMNS, *(rows(makers, c, drawn) for c in table["cases"])]),
         ]
+        if table.get("by_term"):
+            errors = [error for d in of_table for error in d.errors.values()]
+            rms = rms_over_std(errors)
+            parts += [
+                f"Term by term; the rms error of all is {rms:.2f} standard errors:",
+                by_term(makers, table["cases"], of_table),
+            ]
     return "\n\n".join(parts) + "\n"
 
 
-HEAD = """# Laws of simulated machines
-
-Written by `snakemake classes` from `config/simulated_machines.yaml`; generators are in
-`benchmarks/machines/`. Laws are identified by `leastaction.learn` with its default
-library and without settings. Motions are integrated by SciPy, and have noise of .05 %
-of every run. *Covered*: coefficients inside their 95 % intervals. *Width*: half of
+OUTCOMES = """*Covered*: coefficients inside their 95 % intervals. *Width*: half of
 these, in % of the coefficient. Outcomes of a draw:
 
 - right: the terms of the truth, plainly found; viscous damping whose interval holds
-  zero stays in every law
+  zero stays in every law of a machine
 - right terms, intervals miss: more coefficients outside than one draw in a hundred of
   errors with their correlation has (of independent ones two of three), or one by more
   than its width
@@ -742,6 +807,9 @@ these, in % of the coefficient. Outcomes of a draw:
 COLUMNS = """| case | target | seeds | outcome | covered | width, % | CPU, s \
 | terms and first line, unless right |
 |---|---|---|---|---|---|---|---|"""
+COLUMNS_BY_TERM = """| case | term | width, %, median | covered \
+| rms error / standard error |
+|---|---|---|---|---|"""
 
 
 def main(makers) -> None:

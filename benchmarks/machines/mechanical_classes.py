@@ -12,6 +12,7 @@ those of docs/simulated_machines.md.
 import sys
 
 import blind_machines
+import lines
 import numpy as np
 from blind_machines import (
     Machine,
@@ -410,7 +411,7 @@ MAKERS = (
 
 def generators() -> dict:
     """Of all simulated machines, by name."""
-    every = (*blind_machines.INSIDE, *blind_machines.OUTSIDE, *MAKERS)
+    every = (*blind_machines.INSIDE, *blind_machines.OUTSIDE, *MAKERS, *lines.MAKERS)
     return {make.__name__: make for make in every}
 
 

@@ -7,7 +7,7 @@ from stages import simulate
 from support import PENDULUM, motion_settings, system
 
 from leastaction.core.contracts import check
-from leastaction.core.runge_kutta import motion_of, substeps_of
+from leastaction.core.runge_kutta import motion_of, stored_motions, substeps_of
 from leastaction.core.simulation import DivergenceError, halton_starts
 
 DOUBLE = (
@@ -134,3 +134,45 @@ def test_one_step_per_sample_is_the_default(double):
     motion, start = motion_of(double), [1.0, 0.0, 0.0, 0.0]
     path, _ = motion.integrate(start, 3, 0.1)
     assert np.array_equal(path, motion.integrate(start, 3, 0.1, substeps=1)[0])
+
+
+@pytest.mark.parametrize("substeps", [1, 3])
+def test_a_force_acts_at_its_time(substeps):
+    """The method integrates a parabola in time without an error."""
+    motion = motion_of(system("xdot**2/2", ("x",)), {"x": "12*time**2"})
+    path, acceleration = motion.integrate([1.0, 0.5], 5, 0.3, substeps=substeps)
+    t = 0.3 * np.arange(5)
+    np.testing.assert_allclose(path, np.c_[1 + t / 2 + t**4, 0.5 + 4 * t**3])
+    np.testing.assert_allclose(acceleration[:, 0], 12 * t**2)
+
+
+def stored(folder, states, rates):
+    """Files of motions with two coordinates."""
+    for name, values in (("states", states), ("rates", rates)):
+        np.save(folder / f"{name}.npy", values)
+    return {name: str(folder / f"{name}.npy") for name in ("states", "rates")}
+
+
+def test_stored_motions_are_cut_into_trajectories(tmp_path):
+    states = np.arange(24.0).reshape(6, 4)
+    files = stored(tmp_path, states, states + 100)
+    channels = stored_motions(files, 3, 2)
+    np.testing.assert_array_equal(channels["q"].reshape(6, 2), states[:, :2])
+    np.testing.assert_array_equal(channels["qdot"].reshape(6, 2), states[:, 2:])
+    np.testing.assert_array_equal(channels["qddot"].reshape(6, 2), states[:, 2:] + 100)
+    assert channels["q"].shape == (2, 3, 2)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "words"),
+    [
+        (((6, 4), (6, 2)), "both expected"),
+        (((6, 2), (6, 2)), r"expected as \(samples, 4\)"),
+        (((5, 4), (5, 4)), "5 samples are no trajectories of 3"),
+        (((0, 4), (0, 4)), "0 samples are no trajectories of 3"),
+    ],
+)
+def test_stored_motions_that_do_not_fit_are_refused(tmp_path, shapes, words):
+    files = stored(tmp_path, *map(np.zeros, shapes))
+    with pytest.raises(ValueError, match=words):
+        stored_motions(files, 3, 2)

@@ -1,12 +1,32 @@
 """Recorded inputs: what they are between their rows, and how late they act."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import xarray as xr
 
+from leastaction.core.expressions import parse
+from leastaction.likelihood.covariance import spread
+from leastaction.likelihood.horizons import Law, of_every
+from leastaction.likelihood.iterated_smoother import begin_levels, fit, smooth_motion
+from leastaction.likelihood.measured_motion import MeasuredMotion
+from leastaction.likelihood.term_selection import Candidates
 from leastaction.recordings import input_dynamics
-from leastaction.recordings.inputs import Inputs, Unknown, is_held
+from leastaction.recordings.inputs import (
+    BAND_LIMITED,
+    HELD,
+    LINEAR,
+    Inputs,
+    Unknown,
+    changed,
+    degree_of,
+    has_unknown_gain,
+    unknowns_of,
+)
+from leastaction.recordings.recorded_problem import Problem
+from leastaction.trajectories.variational_equations import variational_equations
 
 
 def recorded_input(values, *, dt=1.0, lag=0.0, time_constant=0.0):
@@ -27,7 +47,7 @@ def recorded_input(values, *, dt=1.0, lag=0.0, time_constant=0.0):
     ],
 )
 def test_where_an_input_rests_it_is_not_held(values, held):
-    assert is_held(values) is held
+    assert (degree_of(values) == HELD) is held
 
 
 @pytest.mark.parametrize("constant", [0.3, 2.0, -0.5])
@@ -66,7 +86,7 @@ def test_a_held_input_acts_in_the_middle_of_its_row():
     """A pulse of row 5 by Simpson's rule, the last stage of RK4: at 5.5, not 5.33."""
     values = np.zeros(12)
     values[5] = 1.0
-    held = replace(recorded_input(values), stepwise=True)
+    held = replace(recorded_input(values), degree=HELD)
     force = held.nodes(np.arange(11), 1)(1)[:, 0]
     weights = np.tile([2, 4], 11) / 6
     at = np.arange(22) / 2
@@ -103,3 +123,108 @@ def test_a_delay_of_many_rows_is_known_before_the_law(late):
         5.0,
     )
     assert found[0] == pytest.approx(late, abs=0.015)
+
+
+def of_three(values):
+    """One trajectory of the inputs of three coordinates."""
+    return Inputs(values, [slice(0, len(values))], 1.0, np.zeros(3), np.zeros(3))
+
+
+def described(count=3, **stated):
+    names = ["x", "y", "z"][:count]
+    return xr.Dataset(coords={"dof": names}, attrs={"inputs": json.dumps(stated)})
+
+
+@pytest.mark.parametrize(
+    ("stated", "expected"),
+    [
+        ({}, [("lag", (0, 2), False)]),
+        ({"x": {"lag": 0.1}}, [("lag", (2,), False)]),
+        (
+            {"x": {"lag": "unknown"}, "z": {}},
+            [("lag", (0,), True), ("lag", (2,), False)],
+        ),
+        (
+            {"x": {"lag": "unknown", "time_constant": "unknown"}, "z": {"lag": 0.0}},
+            [("lag", (0,), True), ("time_constant", (0,), True)],
+        ),
+        ({"z": {"gain": "unknown"}}, [("lag", (0, 2), False)]),
+    ],
+)
+def test_a_delay_is_unknown_where_nothing_is_stated(stated, expected):
+    """Of the inputs that act: that of y is zero."""
+    inputs = of_three(np.tile([1.0, 0.0, 2.0], (5, 1)))
+    unknowns = unknowns_of(described(**stated), inputs)
+    assert [(u.name, u.coordinates, u.requested) for u in unknowns] == expected
+    unknown_gain = "gain" in stated.get("z", {})
+    assert has_unknown_gain(described(**stated)) == unknown_gain
+
+
+def test_unknowns_change_their_inputs_alone():
+    inputs = of_three(np.zeros((5, 3)))
+    both = [Unknown("lag", (0, 2), False), Unknown("time_constant", (1,), True)]
+    moved = changed(inputs, both, np.array([0.5, 0.25]))
+    moved = changed(moved, both, np.array([0.5, -0.5]))
+    np.testing.assert_array_equal(moved.lag, [1.0, 0.0, 1.0])
+    np.testing.assert_array_equal(moved.time_constant, [0.0, -0.25, 0.0])
+    assert not inputs.lag.any() and not inputs.time_constant.any()
+
+
+def test_nodes_lie_between_the_samples_that_are_used():
+    """Of a straight line: every third row, two steps, at thirds and halves of them."""
+    inputs = recorded_input(np.arange(20.0), dt=0.1)
+    nodes = inputs.nodes(np.array([0, 3, 6]), 3)
+    expected = np.arange(12) * 0.75
+    np.testing.assert_allclose(nodes(2)[:, 0], expected, atol=1e-9)
+    assert nodes(2) is nodes(2) and len(nodes(1)) == 6
+    late = recorded_input(np.arange(20.0), dt=0.1, lag=0.2)
+    np.testing.assert_allclose(late.at(np.array([0, 5, 19]))[:, 0], [0, 3, 17])
+    early = recorded_input(np.arange(20.0), dt=0.1, lag=-0.2)
+    np.testing.assert_allclose(early.at(np.array([0, 5, 19]))[:, 0], [2, 7, 19])
+
+
+@pytest.fixture(scope="module")
+def oscillator():
+    names = ("x", "xdot")
+    terms = [parse(term, names) for term in ("xdot**2", "x**2")]
+    return variational_equations(terms, ("x",), [parse("xdot**2", names)])
+
+
+def tones(time):
+    """A force of tones up to a ninth of the sampling rate."""
+    return sum(np.sin(omega * time + omega) for omega in (1.5, 3.1, 5.7, 8.9, 13.7))
+
+
+@pytest.mark.parametrize(
+    ("degree", "between"),
+    [
+        (HELD, lambda at, u: (u[at.astype(int)] + u[(at - 1e-9).astype(int)]) / 2),
+        (LINEAR, lambda at, u: np.interp(at, np.arange(len(u)), u)),
+        (BAND_LIMITED, lambda at, u: tones(0.05 * at)),
+    ],
+)
+def test_the_form_of_an_input_is_that_of_its_generator(oscillator, degree, between):
+    """Of a motion with a noise of .05 %, whose law is inside its intervals then."""
+    truth, dt, rows, steps = np.array([0.65, -6.0, 0.075]), 0.05, 800, 32
+    u = tones(dt * np.arange(rows))
+    force = between(np.arange(2 * steps * rows) / (2 * steps), u)[:, None]
+    start, first = np.array([[0.5, 0.0]]), np.zeros(1, dtype=int)
+    path = oscillator.rollout(start, truth, dt, rows, steps, force, first)
+    y = path[0, :, :1]
+    y = y + 5e-4 * y.std() * np.random.default_rng(degree).standard_normal(y.shape)
+    inputs = recorded_input(u, dt=dt)
+    motion = MeasuredMotion(oscillator, y, inputs.parts, dt, 4)
+    every, losses = [0, 1, 2], np.array([False, False, True])
+    candidates = Candidates("abc", np.ones(3), every, every, losses, lambda s, c: [])
+    about = [None, None, "abc", motion, candidates, inputs, {}, None, 0.01, 2.0, []]
+    problem = Problem(*about, None).driven_by(inputs)
+    states, noise = smooth_motion(motion, np.array([1e-9]))
+    levels = begin_levels(*(np.array([x]) for x in (0.01, noise[0], 1e-9, 1e-9)), dt)
+    states = np.hstack([states[:, 0], states[:, 1]])
+    one = fit(problem.motion, truth, np.arange(3), states, levels)
+    quadratic = of_every(candidates, one)
+    law = Law(one, quadratic, quadratic.solve(every))
+    problem, law = input_dynamics.of_likeliest_form(problem, law)
+    assert problem.inputs.degree == degree
+    std = np.sqrt((spread(law.fit.innovations).deviations ** 2).sum(axis=0))
+    assert (np.abs(law.c - truth) < 4 * std).all()

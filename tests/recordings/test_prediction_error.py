@@ -10,6 +10,7 @@ from scipy.signal import lfilter
 import leastaction
 from leastaction.core.model import simulate
 from leastaction.recordings.demo import recorded_table
+from leastaction.recordings.inputs import BAND_LIMITED, HELD
 from leastaction.recordings.refusals import RecordingError
 
 
@@ -241,7 +242,7 @@ def test_a_friction_that_differs_by_direction(seed, every):
     }
     assert 2 * terms["xdot**2"][0] == pytest.approx(95, rel=0.01)
     assert found.model["input_lag"].item() == 0
-    assert bool(found.model["stepwise"].item()) == (every == 1)
+    assert found.model["input_degree"].item() == {1: HELD, 5: BAND_LIMITED}[every]
     assert 0.005 < found.rollout["force_error"].item() < 0.05
     assert terms["D abs(xdot)"][0] == pytest.approx(20, rel=0.1)
 
@@ -271,7 +272,7 @@ def test_a_short_record_with_a_force_on_one_of_two_coordinates():
     )
     missed = found.rollout["force_error"].values[0]
     assert missed[0] < 0.02 and np.isnan(missed[1])
-    assert not found.model["stepwise"].item()
+    assert found.model["input_degree"].item() == BAND_LIMITED
     (told,) = [line for line in str(found).splitlines() if "Force error" in line]
     assert told.startswith("Force error: x ") and told.count("%") == 1
     assert any("main periods" in text for text in found.warnings)

@@ -163,11 +163,19 @@ def test_blocks_are_gathered_where_something_reads_the_whole(finished):
 def test_every_draw_of_a_simulated_machine_is_a_job(tmp_path):
     project = Project.copy(tmp_path / "project")
     (project.folder / "benchmarks").symlink_to(ROOT / "benchmarks")
-    listed = yaml.safe_load((ROOT / "config/simulated_machines.yaml").read_text())
-    cases = [case for table in listed["tables"] for case in table["cases"]]
+    pages = "simulated_machines", "fields_at_sensors"
+    cases = [
+        case
+        for page in pages
+        for table in yaml.safe_load((ROOT / f"config/{page}.yaml").read_text())[
+            "tables"
+        ]
+        for case in table["cases"]
+    ]
     assert project.plan("classes") == {
-        "Writing docs/simulated_machines.md",
-        "The laws of simulated machines are judged; see docs/simulated_machines.md",
+        *(f"Writing docs/{page}.md" for page in pages),
+        "The laws of simulated machines are judged; see docs/simulated_machines.md and "
+        "docs/fields_at_sensors.md",
         *(
             f"Judging the law of {case['machine']}, seed {seed}"
             for case in cases

@@ -8,9 +8,12 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from runpy import run_path
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
+import xarray as xr
 import yaml
 
 from leastaction.core.families import figures
@@ -42,10 +45,12 @@ def generators(monkeypatch):
 
 def test_every_simulated_case_has_a_generator(generators):
     """Of the target `classes`, a job for each draw."""
-    listed = yaml.safe_load((ROOT / "config" / "simulated_machines.yaml").read_text())
     draws = [
         (case["machine"], seed)
-        for table in listed["tables"]
+        for page in ("simulated_machines", "fields_at_sensors")
+        for table in yaml.safe_load((ROOT / f"config/{page}.yaml").read_text())[
+            "tables"
+        ]
         for case in table["cases"]
         for seed in case["seeds"]
     ]
@@ -73,6 +78,26 @@ def test_a_draw_whose_intervals_miss_is_not_right(
     module, n = import_module("blind_machines"), len(errors)
     correlation = np.eye(n) + correlated * (np.ones((n, n)) - np.eye(n))
     assert module.is_covered(np.array(errors), correlation) == covered
+
+
+def test_a_line_is_judged_by_term(generators):
+    """A coefficient that misses by 1.5 half intervals, a term too few, one too many."""
+    rows = pd.DataFrame(
+        [("u_t**2/2", 1.0, 0.0), ("a", 4.3, 0.1), ("b", 0.2, 0.1), ("1", 1.0, 0.5)],
+        columns=["term", "value", "std"],
+    )
+    covariance = np.diag([0.01, 0.01, 0.25])
+    covariance[0, 2] = covariance[2, 0] = 0.025
+    learned = SimpleNamespace(
+        dataset=xr.Dataset({"covariance": (("replicate", "i", "j"), covariance[None])})
+    )
+    law = SimpleNamespace(terms=rows, interval_factor=2.0, learned=learned)
+    missing, extra, names, errors, widths, correlation = import_module(
+        "blind_machines"
+    )._of_field(law, {"a": 4.0, "c": 1.0, "1": 1.0})
+    assert (missing, extra, names) == (["c"], ["b"], ["a", "1"])
+    np.testing.assert_allclose([*errors, *widths], [1.5, 0.0, 0.05, 1.0])
+    np.testing.assert_allclose(correlation, [[1, 0.5], [0.5, 1]])
 
 
 def objects(part):

@@ -1,40 +1,52 @@
-# Laws of simulated machines that nothing was tuned for: benchmarks/machines.
-SIMULATED = read_yaml(CONFIG / "simulated_machines.yaml")
-DRAWS = [
-    f"{case['machine']}_{seed}"
-    for table in SIMULATED["tables"]
-    for case in table["cases"]
-    for seed in case["seeds"]
-]
+# Laws of simulated machines that nothing was tuned for, and of paper 1's fields at a few
+# nodes, a page each: benchmarks/machines.
+SIMULATED = {
+    page: read_yaml(CONFIG / f"{page}.yaml")
+    for page in ("simulated_machines", "fields_at_sensors")
+}
+DRAWS = {
+    page: [
+        f"{case['machine']}_{seed}"
+        for table in listed["tables"]
+        for case in table["cases"]
+        for seed in case["seeds"]
+    ]
+    for page, listed in SIMULATED.items()
+}
 GENERATORS = [
     f"{PROJECT}/benchmarks/machines/{name}.py"
-    for name in ("blind_machines", "mechanical_classes")
+    for name in ("blind_machines", "lines", "mechanical_classes")
 ]
 
 
 rule classes:
-    """Laws of simulated machines (docs/simulated_machines.md)."""
+    """Laws of simulated machines, and of fields at a few sensors."""
     input:
-        "docs/simulated_machines.md",
+        expand("docs/{page}.md", page=SIMULATED),
     localrule: True
     message:
-        "The laws of simulated machines are judged; see docs/simulated_machines.md"
+        "The laws of simulated machines are judged; see docs/simulated_machines.md and "
+        "docs/fields_at_sensors.md"
 
 
 rule document_classes:
-    """The page docs/simulated_machines.md: outcomes by case."""
+    """A page of outcomes by case."""
     input:
         generators=GENERATORS,
-        draws=expand("<results>/classes/{draw}.json", draw=DRAWS),
+        draws=lambda wildcards: expand(
+            "<results>/classes/{draw}.json", draw=DRAWS[wildcards.page]
+        ),
     output:
-        page="docs/simulated_machines.md",
+        page="docs/{page}.md",
     log:
-        *log_of("document_classes"),
+        *log_of("document_classes/{page}"),
+    wildcard_constraints:
+        page=one_of(SIMULATED),
     localrule: True
     conda:
         "../../environment.yml"
     params:
-        tables=SIMULATED["tables"],
+        listed=lambda wildcards: SIMULATED[wildcards.page],
     message:
         "Writing {output.page}"
     script:
@@ -51,7 +63,11 @@ rule judge_class:
     log:
         *log_of("classes/{machine}_{seed}"),
     wildcard_constraints:
-        machine=one_of(sorted({draw.rpartition("_")[0] for draw in DRAWS})),
+        machine=one_of(
+            sorted(
+                {draw.rpartition("_")[0] for draws in DRAWS.values() for draw in draws}
+            )
+        ),
         seed=r"\d+",
     conda:
         "../../environment.yml"

@@ -217,7 +217,7 @@ def modes(rates: np.ndarray, shapes: np.ndarray, count: int):
     Complex pairs come first, the least damped ones; real eigenvalues are paired.
     """
     upper = np.flatnonzero(rates.imag > 0)
-    upper = upper[np.argsort(-rates[upper].real / np.abs(rates[upper]))][::-1][:count]
+    upper = upper[np.argsort(-rates[upper].real / np.abs(rates[upper]))][:count]
     result = [
         (abs(rates[i]), -rates[i].real / abs(rates[i]), shapes[:, i]) for i in upper
     ]

@@ -143,6 +143,10 @@ class Candidates(NamedTuple):
         usable = [i for i in places if i != listed.references[0][0]]
         return cls(wide, names, count, usable, [*range(count, more)])
 
+    def search(self, likelihood: Likelihood) -> Search:
+        """Search among them under a force of equal strength everywhere."""
+        return Search(likelihood, self.usable, self.further, self.names, ("equal",))
+
 
 def identify(
     equations: xr.Dataset, settings: Mapping, observations: xr.Dataset, library: Mapping
@@ -153,11 +157,17 @@ def identify(
     """
     readings = Readings.of(observations)
     candidates = Candidates.of(readings, library)
-    likelihood, search, result = _searched(readings, candidates, settings["search"])
-    likelihood, fit = refined(candidates.fields, readings, likelihood.model, result.fit)
-    moved = fit.theta - result.fit.theta
-    absent = [i for i in result.absent if i not in fit.structure.columns]
-    inside = sum(i in candidates.usable for i in absent)
+    coarse, first = _searched(readings, candidates, settings["search"])
+    likelihood, fit = refined(candidates.fields, readings, coarse.model, first)
+    search = candidates.search(likelihood)
+    if settings["search"]:
+        # Terms that stood in for modes beyond those of the first search leave.
+        fit, _ = search.settled(fit)
+    if fit.structure != first.structure:
+        first = coarse.fit(fit.structure, fit.theta)
+    moved = fit.theta - first.theta
+    inside = len(search.absent(fit.structure))
+    absent = search.absent(fit.structure) + candidates.further
     scores = likelihood.scores(fit, absent, True)
     tests = tested(likelihood.model, fit)
     entry, known, _ = likelihood.entries(fit, absent, True)
@@ -188,7 +198,7 @@ def identify(
         "sensors": readings.sensors,
         "field": candidates.fields.field,
         "best_absent": names[absent[best]][3:] if absent else "",
-        "alternatives": "; ".join(result.rivals),
+        "alternatives": "; ".join(search.rivals),
         "absent": [names[i] for i in absent[:inside]],
         "lagrangian": list(candidates.fields.lagrangian),
         "dissipation": list(candidates.fields.dissipation),
@@ -203,7 +213,7 @@ def identify(
 
 
 def _searched(readings: Readings, candidates: Candidates, search_terms: bool):
-    """Likelihood in the modes of the law, its search, and what that ends with."""
+    """Likelihood in the modes of the law, and the fit that the search ends with."""
     fields, usable = candidates.fields, candidates.usable
     full = Modal.of(fields, readings.line, readings.places, MOST + SPARE)
     starts = starts_of(full, readings, usable)
@@ -211,11 +221,8 @@ def _searched(readings: Readings, candidates: Candidates, search_terms: bool):
     if not search_terms:
         first = with_all(first, usable)
     for _ in range(ROUNDS):
-        search = Search(
-            likelihood, usable, candidates.further, candidates.names, ("equal",)
-        )
-        result = search.run([first], "white", search_terms)
-        law = result.fit.structure, result.fit.theta
+        fit = candidates.search(likelihood).run([first], "white", search_terms).fit
+        law = fit.structure, fit.theta
         coefficients = likelihood.model.parameters(*law).coefficients
         dof = kept_modes(full, readings, coefficients)
         if dof <= likelihood.model.dof:
@@ -227,10 +234,10 @@ def _searched(readings: Readings, candidates: Candidates, search_terms: bool):
         raise ValueError(NO_LINE)
     # Functions that are the modes of the law itself converge fastest.
     likelihood = likelihood_of(fields, full, readings, coefficients, dof)
-    result = replace(result, fit=likelihood.fit(*law))
-    if not np.isfinite(result.fit.value):
+    fit = likelihood.fit(*law)
+    if not np.isfinite(fit.value):
         raise ValueError(NO_LINE)
-    return likelihood, search, result
+    return likelihood, fit
 
 
 def tapered(candidates: FieldCandidates) -> list[str]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import xarray as xr
+from scipy.linalg import expm
 
 from leastaction.core.model import LEAST_P_VALUE, interval
 from leastaction.core.own_data import (
@@ -67,17 +68,9 @@ class SensedLine(Kind):
         rate = 0.1 + 5e-4 * roots**4
         path = np.zeros((steps, len(roots)))
         for k, (w, c) in enumerate(zip(omega, rate, strict=True)):
-            roots_of_motion = np.sqrt(complex(c**2 / 4 - w**2))
-            # Exact over a step: cos, sin of the damped motion, and its covariance.
-            e = np.exp(-c * h / 2)
-            cosine = np.cosh(roots_of_motion * h).real
-            sine = (np.sinh(roots_of_motion * h) / roots_of_motion).real
-            moved = e * np.array(
-                [[cosine + c / 2 * sine, sine], [-(w**2) * sine, cosine - c / 2 * sine]]
-            )
+            moved = expm(h * np.array([[0.0, 1.0], [-(w**2), -c]]))
             stationary = np.diag([1 / (2 * c * w**2), 1 / (2 * c)])
-            rises = stationary - moved @ stationary @ moved.T
-            root = np.linalg.cholesky(rises)
+            root = np.linalg.cholesky(stationary - moved @ stationary @ moved.T)
             state = np.sqrt(np.diag(stationary)) * rng.standard_normal(2)
             for j in range(steps):
                 path[j, k] = state[0]

@@ -1,4 +1,4 @@
-"""What lies between a recorded input and its force: hold, delay and first-order lag.
+"""What lies between a recorded input and its force: form, delay and first-order lag.
 
 A delay and a time constant are columns of the likelihood beside the coefficients, by
 differences of the inputs over half a row to both sides.
@@ -15,9 +15,16 @@ from leastaction.likelihood.augmented_kalman_filter import augmented_filter
 from leastaction.likelihood.covariance import spread
 from leastaction.likelihood.horizons import Law, selected
 from leastaction.likelihood.iterated_smoother import fit
-from leastaction.likelihood.noise_levels import step_of
+from leastaction.likelihood.noise_levels import profiled, step_of
 from leastaction.likelihood.term_selection import SHARE_OF_MISSED_POWER
-from leastaction.recordings.inputs import LAG, TIME_CONSTANT, Inputs, Unknown, changed
+from leastaction.recordings.inputs import (
+    FORMS,
+    LAG,
+    TIME_CONSTANT,
+    Inputs,
+    Unknown,
+    changed,
+)
 from leastaction.recordings.recorded_problem import Problem
 
 # Main periods that an input may be early or late.
@@ -29,8 +36,8 @@ MOST_STEPS, LARGEST_MOVE, LAST_MOVE = 12, 4.0, 0.5
 LEAST_DELAY = 2.0
 # Standard error, in rows, of how an input is held between them: uniform over a row.
 UNKNOWN_HOLD = 0.25
-# Likelihood of a held input over that of a curve, for it to be taken.
-ODDS_OF_HOLD = 20.0
+# Likelihood of a form of inputs over that of the one before, for it to be taken.
+ODDS_OF_FORM = 20.0
 # Windows of the local polynomials that are used before there is a law: main periods,
 # and rows at least; their degree; rows in all at most, and windows at least.
 PART_OF_PERIOD, LEAST_ROWS, DEGREE_OF_POLYNOMIALS = 1 / 50, 8, 4
@@ -102,25 +109,38 @@ def _smoothed(
     return smooth
 
 
-def held_or_sampled(problem: Problem, law: Law) -> tuple[Problem, Law]:
-    """The law with its inputs held from row to row (zero-order hold), if likelier.
+def of_likeliest_form(problem: Problem, law: Law) -> tuple[Problem, Law]:
+    """The law with its inputs of the likeliest form between rows.
 
-    Neither has a parameter that the other has not, so that odds of twenty decide. A
-    delay that a curve through the rows has is then half a row shorter.
+    No form has a parameter that another has not, so that odds of twenty decide. Noise
+    levels and terms of a law are those of its own form, by which another that is right
+    is likelier at once: only such a form is fitted.
     """
-    if not problem.driven or all(problem.inputs.held):
+    if not problem.driven or not problem.inputs.degrees.any():
         return problem, law
-    inputs = replace(problem.inputs, stepwise=True, curves={})
-    for unknown in problem.unknowns:
-        late = getattr(inputs, unknown.name)[list(unknown.coordinates)]
-        if unknown.name == LAG and late.any():
-            inputs = inputs.changed(LAG, unknown.coordinates, -problem.motion.dt / 2)
-    held = refitted(problem, law, inputs)
-    if held is None or held[1].fit.value < law.fit.value + np.log(ODDS_OF_HOLD):
-        return problem, law
-    more = held[1].fit.value - law.fit.value
-    report("inputs are held from row to row: ell %.5g more", more)
-    return held[0], selected(held[0].candidates, held[1].fit)
+    delayed = [a for u in problem.unknowns if u.name == LAG for a in u.coordinates]
+    delayed = [a for a in delayed if problem.inputs.lag[a]]
+    least, best = law.fit.value + np.log(ODDS_OF_FORM), (problem, law)
+    for degree in FORMS:
+        inputs = problem.inputs.of_degree(degree, delayed)
+        if degree == problem.inputs.degree or _driven_by(problem, law, inputs) < least:
+            continue
+        other = refitted(problem, law, inputs)
+        if other is not None and other[1].fit.value > max(least, best[1].fit.value):
+            best = other
+    if best[0] is problem:
+        return best
+    form, more = FORMS[best[0].inputs.degree], best[1].fit.value - law.fit.value
+    report("inputs are %s: ell %.5g more", form.name, more)
+    return best[0], selected(best[0].candidates, best[1].fit)
+
+
+def _driven_by(problem: Problem, law: Law, inputs: Inputs) -> float:
+    """ℓ of a law under other inputs, at its noise levels: one Gauss–Newton step."""
+    one = law.fit
+    motion = replace(one.motion, force=problem.driven_by(inputs).motion.force)
+    model, _ = motion.linearised(one.path, one.c, one.active)
+    return profiled(model, one.levels)
 
 
 @dataclass(frozen=True)

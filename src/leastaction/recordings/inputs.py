@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -12,8 +13,23 @@ from leastaction.recordings.contracts import pieces
 
 # An input of which more samples repeat the one before is held between its steps.
 REPEATED_SHARE_OF_HELD_INPUT = 0.5
-# Of the spline through other inputs.
-DEGREE_OF_INPUT = 5
+
+
+class Form(NamedTuple):
+    """What an input is between its samples: a spline of a degree."""
+
+    name: str
+    late: float  # delay of what was sampled, rows
+    remark: str = ""
+
+
+# By the degree of the spline.
+HELD, LINEAR, BAND_LIMITED = 0, 1, 5
+FORMS = {
+    HELD: Form("held from row to row", 0.5, ", as a controller writes them"),
+    LINEAR: Form("straight lines from row to row", 0.0, ", as simulators have them"),
+    BAND_LIMITED: Form("band-limited", 0.0),
+}
 # An input is continued beyond both ends by so many of its time constants.
 TIME_CONSTANTS_OF_PADDING = 12
 LAG, TIME_CONSTANT, GAIN, OFFSET = "lag", "time_constant", "gain", "offset"
@@ -41,21 +57,21 @@ class Inputs:
     dt: float  # between rows, s
     lag: np.ndarray  # τ by coordinate, s
     time_constant: np.ndarray  # T by coordinate, s
-    stepwise: bool = False  # whether inputs stay from row to row, though none repeats
-    # Forces between rows without lag, by part, coordinate, T and hold: what inputs
+    degree: int = BAND_LIMITED  # of `FORMS`, of inputs that do not repeat
+    # Forces between rows without lag, by part, coordinate, T and degree: what inputs
     # with other lags have in common.
     curves: dict = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
-    def held(self) -> list[bool]:
-        """Whether each input is held between its steps."""
-        return [self.stepwise or is_held(values) for values in self.recorded.T]
+    def degrees(self) -> np.ndarray:
+        """Of each input; those that repeat are held between their steps."""
+        return np.array([min(self.degree, degree_of(u)) for u in self.recorded.T])
 
     @cached_property
     def hold(self) -> np.ndarray:
         """Rows that the steps of each input are multiples of; one if it is not held."""
-        rows = np.ones(len(self.held))
-        for a in np.flatnonzero(self.held):
+        rows = np.ones(len(self.degrees))
+        for a in np.flatnonzero(self.degrees == HELD):
             steps = np.flatnonzero(np.diff(self.recorded[:, a]))
             rows[a] = max(np.gcd.reduce(np.diff(steps)), 1)
         return rows
@@ -66,15 +82,22 @@ class Inputs:
         values[list(coordinates)] += by
         return replace(self, **{name: values})
 
+    def of_degree(self, degree: int, delayed: Sequence[int] = ()) -> "Inputs":
+        """The inputs of another form, as late as before where they are `delayed`."""
+        late = self.lag.copy()
+        late[list(delayed)] += self.dt * (FORMS[self.degree].late - FORMS[degree].late)
+        return replace(self, degree=degree, lag=late, curves={})
+
     def _curve(self, number: int, a: int) -> Callable[[np.ndarray], np.ndarray]:
         constant = float(self.time_constant[a] / self.dt)
-        held = self.held[a] and not constant
-        key = number, a, constant, held
+        degree = BAND_LIMITED if constant else self.degrees[a]
+        key = number, a, constant, degree
         if key not in self.curves:
             values = self.recorded[self.parts[number], a]
             rows = np.arange(len(values))
-            curve = between(rows, _first_order(values, constant), held)
-            self.curves[key] = partial(_both_sides, curve) if held else curve
+            curve = between(rows, _first_order(values, constant), degree)
+            jumps = degree == HELD
+            self.curves[key] = partial(_both_sides, curve) if jumps else curve
         return self.curves[key]
 
     def at(self, rows: np.ndarray, ahead: Sequence[float] = (0.0,)) -> np.ndarray:
@@ -179,19 +202,17 @@ def _number(value) -> float:
 
 
 def between(
-    when: np.ndarray, values: np.ndarray, held: bool
+    when: np.ndarray, values: np.ndarray, degree: int
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """Held inputs by steps, others by a quintic spline, between ascending samples.
+    """Spline of an odd `degree`, or steps of degree zero, between ascending samples.
 
     Of an input sampled at f_s, a frequency f_s / 9 would be lowered by a straight line
     by sinc²(f / f_s), 4 %; by a cubic spline by 0.04 %, by a quintic one by 0.0005 %.
     """
     from scipy.interpolate import make_interp_spline
 
-    if held:
-        return lambda at: values[np.searchsorted(when, at, side="right") - 1]
-    degree = min(DEGREE_OF_INPUT, len(values) - 1)
-    return make_interp_spline(when, values, degree - 1 + degree % 2)
+    most = max(len(values) - 2 + (len(values) - 1) % 2, 0)
+    return make_interp_spline(when, values, min(degree, most))
 
 
 def _both_sides(curve: Callable, at: np.ndarray) -> np.ndarray:
@@ -220,15 +241,19 @@ def _first_order(values: np.ndarray, constant: float) -> np.ndarray:
     return late[pad : pad + len(values)]
 
 
-def is_held(values: np.ndarray) -> bool:
-    """Whether an input stays where it is between its steps.
+def degree_of(values: np.ndarray) -> int:
+    """Form of an input by its numbers alone: held between its steps, or band-limited.
 
     Its most frequent value has no say: free swings have none, and nor has a hammer
     between two blows.
+
+    >>> degree_of(np.repeat([1.0, -1.0, 2.0], 20)), degree_of(np.sin(np.arange(60)))
+    (0, 5)
     """
     levels, counts = np.unique(values, return_counts=True)
     moves = values != levels[counts.argmax()]
     moves = moves[1:] | moves[:-1]
     if not moves.any():
-        return False
-    return bool((np.diff(values) == 0)[moves].mean() > REPEATED_SHARE_OF_HELD_INPUT)
+        return BAND_LIMITED
+    share = (np.diff(values) == 0)[moves].mean()
+    return HELD if share > REPEATED_SHARE_OF_HELD_INPUT else BAND_LIMITED

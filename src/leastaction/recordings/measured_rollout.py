@@ -118,7 +118,7 @@ class CompiledLaw:
                 recorded=model["input_gain"].values * self.inputs.recorded,
                 lag=model["input_lag"].values,
                 time_constant=model["input_time_constant"].values,
-                stepwise=bool(model["stepwise"]),
+                degree=int(model["input_degree"]),
                 curves={},
             )
         every, width = (*names, *velocity_names(names)), float(model["sliding_width"])

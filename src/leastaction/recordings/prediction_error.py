@@ -19,7 +19,7 @@ from leastaction.recordings.first_law import first_law
 from leastaction.recordings.friction_width import with_width
 from leastaction.recordings.input_dynamics import (
     InputDynamics,
-    held_or_sampled,
+    of_likeliest_form,
     with_input_dynamics,
 )
 from leastaction.recordings.recorded_problem import Problem, problem_of
@@ -103,7 +103,7 @@ def _with_inputs(
     problem = replace(problem, motion=begun.motion)
     law = selected(problem.candidates, begun)
     problem, law, dynamics = with_input_dynamics(problem, law)
-    held, other = held_or_sampled(problem, law)
-    if held is problem:
+    formed, other = of_likeliest_form(problem, law)
+    if formed is problem:
         return problem, law, dynamics
-    return with_input_dynamics(held, other)
+    return with_input_dynamics(formed, other)

@@ -14,7 +14,12 @@ from leastaction.likelihood.missed_force import is_line, memory, tone
 from leastaction.likelihood.term_selection import equally_good
 from leastaction.recordings.bandwidth_spline import oscillation
 from leastaction.recordings.contracts import OF_COORDINATES
-from leastaction.recordings.inputs import LAG, TIME_CONSTANT, has_unknown_gain
+from leastaction.recordings.inputs import (
+    BAND_LIMITED,
+    LAG,
+    TIME_CONSTANT,
+    has_unknown_gain,
+)
 from leastaction.recordings.refusals import RecordingError
 from leastaction.trajectories.library_equations import library_equations
 
@@ -36,7 +41,7 @@ DESCRIBED = variables(
         force_window [s] length of the windows that a missed force is shown in
         period [s] main period
         sliding_width [(units of q)/s] velocity where friction turns
-        stepwise [1] whether inputs are held from row to row, though none repeats
+        input_degree [1] of the spline through inputs that do not repeat; 0 if held
         criterion_value [1] extended BIC, up to a constant
         converged [1] whether a further step would be a fraction of every error bar
         equivalent_models [1] models that fit alike, as JSON
@@ -174,7 +179,7 @@ def _values(model, noise, equations, gain):
         "force_window": window,
         "period": problem.period,
         "sliding_width": law.fit.motion.equations.width,
-        "stepwise": int(problem.driven and problem.inputs.stepwise),
+        "input_degree": problem.inputs.degree if problem.driven else BAND_LIMITED,
         "criterion_value": law.quadratic.criterion(law.solution),
         "converged": int(law.fit.converged),
         "free_run_ratio": float(np.max(run / near.sensor)),

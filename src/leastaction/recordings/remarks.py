@@ -21,6 +21,7 @@ from leastaction.figures.readable import listed, percent_text
 from leastaction.likelihood.horizons import LARGEST_MISFIT
 from leastaction.recordings.candidates import is_even
 from leastaction.recordings.inputs import (
+    FORMS,
     GAIN,
     LAG,
     OFFSET,
@@ -272,10 +273,11 @@ def _inputs(model: xr.Dataset, stated: Mapping) -> list[str]:
                 texts.append(f"{text} of the input of {name} is {number} ± {width}")
         if entry.get(OFFSET) == UNKNOWN:
             texts.append(_offset(model, name, value[GAIN]))
-    if bool(model["stepwise"][0]):
+    form = FORMS[int(model["input_degree"][0])]
+    if form.remark:
         texts.append(
-            "inputs are taken as held from row to row, as a controller writes them, "
-            "which fits better than a curve through their rows"
+            f"inputs are taken as {form.name}{form.remark}, which fits better than a "
+            "curve through their rows"
         )
     return [lagging(names, *lag) for lag, names in lags.items()] + texts
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from leastaction.recordings.columns import clock_scale, uses_of
-from leastaction.recordings.inputs import between, is_held
+from leastaction.recordings.inputs import between, degree_of
 from leastaction.recordings.refusals import reject
 from leastaction.recordings.tables import MOST_ROWS, OUTER, open_table
 
@@ -157,7 +157,7 @@ def fill_inputs(read: Recorded) -> list[str]:
                 continue
             _reject_gap(t, name, t.time[filled], read.gap)
             when, values = t.time[filled], t.values[filled, place]
-            signal = between(when, values, is_held(values))
+            signal = between(when, values, degree_of(values))
             t.values[:, place] = signal(np.clip(t.time, when[0], when[-1]))
         share = np.concatenate(known).mean()
         if share < 1:
@@ -330,5 +330,5 @@ def _interpolated(time, values, at, smooth) -> np.ndarray:
     result = np.empty((len(at), values.shape[1]))
     result[:, :smooth] = CubicSpline(time, values[:, :smooth])(at)
     for k in range(smooth, values.shape[1]):
-        result[:, k] = between(time, values[:, k], is_held(values[:, k]))(at)
+        result[:, k] = between(time, values[:, k], degree_of(values[:, k]))(at)
     return result

@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 from leastaction.core import sparse_regression as method
-from leastaction.core.sparse_regression import extended_penalty
+from leastaction.core.sparse_regression import (
+    deviation_of_absent,
+    extended_penalty,
+    stlsq,
+    term_price,
+)
 
 
 def best_subset(a, b, *arguments, **keywords):
@@ -161,3 +166,32 @@ def test_noise_alone_is_rarely_fitted(rng):
         criterion = path.objectives + extended_penalty(np.arange(4), 10, 200)
         wrong += int(np.argmin(criterion)) != 0
     assert wrong <= 6
+
+
+@pytest.mark.parametrize(("samples", "terms"), [(100, 7), (1, 1), (50, 0)])
+def test_a_term_costs_what_a_subset_of_one_costs(samples, terms):
+    price = term_price(samples, terms)
+    assert price == pytest.approx(np.log(samples) + 2 * np.log(max(terms, 1)))
+    if terms:
+        sizes = np.array([0, 1])
+        assert extended_penalty(sizes, terms, samples)[1] == pytest.approx(price)
+
+
+def test_the_deviation_of_an_absent_term_is_largest_where_both_laws_are_as_likely():
+    penalty, gain = 8.0, np.array([0.0, 6.0, 8.0, 30.0])
+    odds = np.exp((gain - penalty) / 2)
+    w = np.minimum(odds / (1 + odds), 0.5)
+    found = deviation_of_absent(gain, penalty)
+    np.testing.assert_allclose(found**2, w * (1 - w))
+    assert found[2] == found[3] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("threshold", "expected"),
+    [(0.1, [2.0, 0.0, 0.5]), (0.49, [2.0, 0.0, 0.5]), (0.6, [2.4, 0.0, 0.0]), (9.0, 0)],
+)
+def test_thresholds_leave_the_regression_on_what_is_large(threshold, expected):
+    """The third column has 0.8 in common with the first: alone that one has 2.4."""
+    theta = np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.0], [0.0, 0.0, 0.6]])
+    target = theta @ [2.0, 0.05, 0.5]
+    np.testing.assert_allclose(stlsq(theta, target, threshold), expected, atol=1e-12)

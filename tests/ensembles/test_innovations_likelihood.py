@@ -1,0 +1,338 @@
+"""Likelihood of innovations against least squares, where all is known in closed form.
+
+In the place of a filter: innovations y − X c of a normal law with one variance e^(2θ).
+"""
+
+import numpy as np
+import pytest
+
+from leastaction.ensembles.innovations_likelihood import (
+    LEAST_NOISE,
+    NO_NOISE,
+    Fit,
+    Likelihood,
+    _is_between,
+    normalised_inverse,
+)
+from leastaction.ensembles.state_space import Structure
+
+ROWS, TYPICAL = 120, np.array([2.0, 0.5, 3.0, 4.0])
+LEAST = (0, 1)
+
+
+class Regression:
+    """y = X c + σ e, and after it samples z of nothing but noise."""
+
+    linear = np.ones(4, dtype=bool)
+    steps, width, dt, moment = 1, 1.0, 0.1, 0.2
+
+    def __init__(self, records=2, noise=0.3):
+        rng = np.random.default_rng(4)
+        self.records, self.runs = range(records), 0
+        self.X = rng.normal(size=(records, ROWS, 4)) + 0.3
+        self.y = self.X[..., :3] @ [1.0, -2.0, 0.4]
+        self.y += noise * rng.normal(size=self.y.shape)
+        self.z = 0.7 * rng.normal(size=self.y.shape)
+        self.samples = 2 * records * ROWS
+
+    def forces_of_motion(self):
+        return 6.0, np.array([3.0, 12.0, 2.0, 1.5])
+
+    def places(self, structure):
+        n = len(structure.columns)
+        return slice(0, n), slice(n, n + 1), slice(n + 1, n + 2)
+
+    def innovations(self, structure, theta, order=2):
+        columns, n = list(structure.columns), len(structure.columns)
+        self.runs += 1
+
+        def of_record(number):
+            if theta[0] > 50:
+                return None
+            e = self.y[number] - self.X[number][:, columns] @ theta[:n]
+            V = np.repeat([theta[n] ** 2, np.exp(2 * theta[n + 1])], ROWS)
+            return np.append(e, self.z[number])[:, None], V[:, None]
+
+        return of_record
+
+
+def least_squares(model, columns):
+    """Coefficients, their covariance, mean square of residuals."""
+    X, y = model.X.reshape(-1, 4)[:, list(columns)], model.y.ravel()
+    c = np.linalg.lstsq(X, y)[0]
+    square = np.mean((y - X @ c) ** 2)
+    return c, square * np.linalg.inv(X.T @ X), square
+
+
+def fitted(columns=LEAST, start=(0.0, 0.0), sigma=2.0, log_noise=1.0):
+    model = Regression()
+    likelihood = Likelihood(model)
+    theta = np.array([*start, sigma, log_noise])
+    return likelihood, likelihood.fit(Structure(columns), theta)
+
+
+def test_the_value_is_the_normal_density_and_is_computed_once():
+    model = Regression()
+    likelihood, structure = Likelihood(model), Structure(LEAST)
+    theta = np.array([0.7, -1.0, 0.5, np.log(0.8)])
+    value, ratio, variance = likelihood.value(structure, theta)
+    e = (model.y - model.X[..., :2] @ theta[:2]).ravel() / 0.5
+    both = np.concatenate([e, model.z.ravel() / 0.8])
+    logarithms = len(e) * np.log(0.25 * 0.64)
+    assert value == pytest.approx(-0.5 * (np.sum(both**2) + logarithms))
+    assert ratio == pytest.approx(np.mean(both**2))
+    assert variance == pytest.approx([(0.25 + 0.64) / 2])
+    runs = model.runs
+    assert likelihood.value(structure, theta)[0] == value and model.runs == runs
+    for other in range(16):
+        likelihood.value(structure, theta + 1e-3 * (1 + other))
+    likelihood.value(structure, theta)
+    assert model.runs == runs + 17
+    assert likelihood.value(structure, theta + 100)[0] == -np.inf
+
+
+def test_what_matters_of_a_parameter_is_a_force_as_large_as_that_of_the_inertia():
+    likelihood = Likelihood(Regression())
+    assert likelihood.typical == pytest.approx(TYPICAL)
+    likelihood.model.places = lambda structure: (slice(0, 2), slice(2, 4), slice(4, 5))
+    driven = Structure((3, 0), driven=True, late=True)
+    theta = np.array([1.0, 2.0, -3.0, 2.5, 0.1, 1.0, 0.0])
+    scale = likelihood.scale(driven, theta)
+    assert scale.tolist() == pytest.approx([4.0, 2.0, 3.0, 3.0, 1.0, 1.0, 0.2])
+
+
+def test_no_candidate_without_a_force_is_compared():
+    model = Regression()
+    model.forces_of_motion = lambda: (6.0, np.array([0.0, 12.0]))
+    assert Likelihood(model).typical == pytest.approx([1.0, 0.5])
+
+
+def test_slopes_and_information_along_axes():
+    """g and I of coefficients, a deviation, its logarithm and an absent column."""
+    model = Regression()
+    likelihood, theta = Likelihood(model), np.array([0.7, -1.0, 0.5, np.log(0.8)])
+    axes = np.diag([1e-3, 2e-3, 1e-4, 1e-4])
+    samples = []
+    value, g, information = likelihood.pieces(
+        Structure(LEAST), theta, axes, absent=[2], per_sample=samples
+    )
+    X, V = model.X.reshape(-1, 4), 0.25
+    e = model.y.ravel() - X[:, :2] @ theta[:2]
+    size = np.array([1e-3, 2e-3, 1.0])
+    linear = [0, 1, 4]
+    assert g[linear] == pytest.approx(X[:, :3].T @ e / V * size, rel=1e-6)
+    assert g[2] == pytest.approx(1e-4 * np.sum(e**2 / V - 1) / 0.5, rel=1e-6)
+    assert g[3] == pytest.approx(1e-4 * np.sum(model.z**2 / 0.64 - 1), rel=1e-6)
+    expected = X[:, :3].T @ X[:, :3] / V * np.outer(size, size)
+    assert information[np.ix_(linear, linear)] == pytest.approx(expected)
+    # V' is 2 V by log s, 2 V/σ by σ: 2 for each sample, or 2/σ².
+    assert information[3, 3] == pytest.approx(1e-8 * 2 * len(e), rel=1e-6)
+    assert information[2, 2] == pytest.approx(1e-8 * 2 * len(e) / V, rel=1e-6)
+    assert value == pytest.approx(likelihood.value(Structure(LEAST), theta)[0])
+    root, ratio, slopes = samples[1]
+    assert root[[0, -1]] == pytest.approx([0.5, 0.8]) and slopes.shape == (
+        5,
+        2,
+        2 * ROWS,
+    )
+    assert ratio[:ROWS] == pytest.approx(e[ROWS:] / 0.5)
+    nowhere = likelihood.pieces(Structure(LEAST), theta + [100, 0, 0, 0], axes)
+    assert nowhere[0] == -np.inf
+
+
+def test_the_maximum_is_that_of_least_squares():
+    likelihood, fit = fitted()
+    c, covariance, square = least_squares(likelihood.model, LEAST)
+    assert fit.converged
+    error, count = np.sqrt(np.diag(covariance)), 2 * ROWS
+    assert (np.abs(fit.theta[:2] - c) < 0.1 * error).all()
+    assert fit.theta[2] == pytest.approx(np.sqrt(square), rel=3e-3)
+    noise = np.mean(likelihood.model.z**2)
+    assert fit.theta[3] == pytest.approx(np.log(noise) / 2, abs=3e-3)
+    assert fit.covariance[:2, :2] == pytest.approx(covariance, rel=1e-2)
+    assert fit.covariance[2, 2] == pytest.approx(square / (2 * count), rel=1e-2)
+    assert fit.covariance[3, 3] == pytest.approx(1 / (2 * count), rel=1e-2)
+    assert fit.wald == pytest.approx(c**2 / np.diag(covariance), rel=1e-2)
+    highest = -0.5 * count * (2 + np.log(square * noise))
+    assert highest - 5e-3 < fit.value < highest + 1e-9
+    assert fit.remaining < 0.06
+
+
+def test_the_condition_is_that_of_the_correlations():
+    covariance = np.array([[4.0, 1.8, 0.0], [1.8, 1.0, 0.0], [0.0, 0.0, 1e6]])
+    fit = Fit(
+        *(Structure(LEAST), np.array([4.0, 3.0, 1.0]), 0.0),
+        *(np.eye(3)[:, :2], np.zeros(2), np.eye(2), True),
+        total=covariance,
+    )
+    assert fit.condition == pytest.approx(1.9 / 0.1)
+    assert fit.wald == pytest.approx([4.0, 9.0])
+    assert fit.order == 2
+
+
+def test_remaining_is_the_distance_to_the_maximum_in_standard_errors():
+    information = np.array([[4.0, 1.0], [1.0, 2.0]])
+    away = np.array([0.3, -0.2])
+    at = Structure(LEAST), np.zeros(3), 0.0, np.eye(3)[:, :2]
+    fit = Fit(*at, information @ away, information, True)
+    assert fit.remaining == pytest.approx(np.sqrt(away @ information @ away))
+    assert fit.covariance[2].tolist() == [0.0, 0.0, np.inf]
+    inverse = np.linalg.inv(information)
+    assert fit.covariance[:2, :2] == pytest.approx(inverse)
+
+
+def test_directions_without_information_have_no_part_in_the_inverse():
+    twice = np.array([[1.0, 10.0], [10.0, 100.0]])
+    inverse, size = normalised_inverse(twice)
+    assert size.tolist() == [1.0, 10.0]
+    assert inverse == pytest.approx(np.full((2, 2), 0.25))
+
+
+def test_an_absent_column_is_what_it_would_be_in_the_law():
+    """To second order, which is all for a normal law: its estimate, its information."""
+    likelihood, fit = fitted()
+    c, _, square = least_squares(likelihood.model, LEAST)
+    X = likelihood.model.X.reshape(-1, 4)
+    e = likelihood.model.y.ravel() - X[:, :2] @ c
+    projected = X[:, 2:] - X[:, :2] @ np.linalg.lstsq(X[:, :2], X[:, 2:])[0]
+    entry, information, moves = likelihood.entries(fit, [2, 3])
+    norms = (projected**2).sum(axis=0)
+    assert entry == pytest.approx(projected.T @ e / norms, rel=2e-2)
+    assert information == pytest.approx(norms / square, rel=2e-2)
+    by_regression = -np.linalg.lstsq(X[:, :2], X[:, 2:])[0].T * entry[:, None]
+    assert moves[:, :2] == pytest.approx(by_regression, rel=5e-2, abs=2e-3)
+    z = likelihood.scores(fit, [2, 3])
+    assert z == pytest.approx(entry * np.sqrt(information))
+    assert likelihood.scores(fit, []).shape == (0,)
+    runs = likelihood.model.runs
+    likelihood.entries(fit, [2, 3])
+    assert likelihood.model.runs == runs
+
+
+def test_joint_slopes_are_those_of_the_parameters_themselves():
+    likelihood, fit = fitted()
+    _, information = likelihood.joint(fit, [3])
+    X, square = likelihood.model.X.reshape(-1, 4)[:, [0, 1, 3]], fit.theta[2] ** 2
+    places = np.ix_([0, 1, 4], [0, 1, 4])
+    assert information[places] == pytest.approx(X.T @ X / square, rel=1e-5)
+    assert information[3, 3] == pytest.approx(2 * 2 * ROWS, rel=1e-2)
+
+
+def test_profiled_variances_are_those_of_the_innovations():
+    likelihood, theta = Likelihood(Regression()), np.array([1.0, -2.0, 3.0, 0.5])
+    moved, value = likelihood.profiled(Structure(LEAST), theta)
+    assert likelihood.value(Structure(LEAST), moved)[1] == pytest.approx(1.0)
+    assert value > likelihood.value(Structure(LEAST), theta)[0]
+    again, same = likelihood.profiled(Structure(LEAST), moved)
+    assert same >= value and again == pytest.approx(moved)
+    lost = np.array([60.0, 0.0, 1.0, 0.0])
+    assert likelihood.profiled(Structure(LEAST), lost)[0] is lost
+
+
+@pytest.mark.parametrize(
+    "levels, low, high, expected",
+    [
+        ([1.0, 5.0], 2.0, 4.0, True),
+        ([1.0, 5.0], 2.0, 6.0, False),
+        ([1.0, 5.0], 0.2, 0.7, True),
+        ([1.0, 5.0], 0.2, 2.0, False),
+        ([1.0, 5.0], 6.0, 7.0, False),
+        ([], 0.0, 1.0, False),
+        ([1.0], 1.0, 1.5, False),
+        ([1.0, 5.0], 0.5, 1.0, False),
+        ([1.0, 5.0], 1.0, 2.0, True),
+    ],
+)
+def test_a_maximum_is_between_two_levels_or_below_all(levels, low, high, expected):
+    assert _is_between(levels, low, high) == expected
+
+
+def test_a_sensor_that_is_as_good_as_exact_has_no_free_noise():
+    """Beside the variance of an innovation; one just below it is raised."""
+    likelihood, structure = Likelihood(Regression()), Structure(LEAST)
+    for part, free in ((2 * NO_NOISE, [0, 1, 2, 3]), (0.5 * NO_NOISE, [0, 1, 2])):
+        theta = np.array([1.0, -2.0, 1.0, 0.5 * np.log(part)])
+        likelihood.value = lambda *_: (0.0, 1.0, np.ones(1))
+        assert likelihood._free(structure, theta, 2).tolist() == free
+        likelihood.value = lambda structure, theta, order: (theta[3], 1.0, np.ones(1))
+        raised = likelihood._raised(structure, theta, 2)
+        assert raised[3] == pytest.approx(0.5 * np.log(LEAST_NOISE))
+        likelihood.value = lambda structure, theta, order: (-theta[3], 1.0, np.ones(1))
+        assert likelihood._raised(structure, theta, 2) is theta
+        likelihood.value = lambda *_: (-np.inf, 1.0, np.ones(1))
+        assert likelihood._raised(structure, theta, 2) is theta
+    theta = np.array([1.0, -2.0, 1.0, 0.0])
+    likelihood.value = lambda *_: (0.0, 1.0, np.ones(1))
+    assert likelihood._raised(structure, theta, 2) is theta
+
+
+def test_a_step_is_shortened_to_one_unit_of_a_logarithm():
+    likelihood, axes = Likelihood(Regression()), np.diag([1.0, 1.0, 1.0, 0.5])
+    short = likelihood._short(Structure(LEAST), axes, np.array([9.0, 8.0, 7.0, 1.0]))
+    assert short.tolist() == [9.0, 8.0, 7.0, 1.0]
+    short = likelihood._short(Structure(LEAST), axes, np.array([9.0, 8.0, 7.0, -8.0]))
+    assert short == pytest.approx([2.25, 2.0, 1.75, -2.0])
+    coloured = Structure((0,), coloured=True)
+    short = likelihood._short(coloured, np.eye(4), np.array([1.0, 9.0, 0.1, 5.0]))
+    assert short == pytest.approx([0.2, 1.8, 0.02, 1.0])
+    # A lag follows the gain, and is measured by the moment, .2 s.
+    late, step = Structure((), driven=True, late=True), np.array([0.1, 0.1, 7.0, 0.8])
+    assert likelihood._short(late, np.eye(4), step) == pytest.approx(step / 4)
+
+
+def test_principal_axes_are_part_of_a_standard_error_and_no_longer_than_what_matters():
+    likelihood = Likelihood(Regression())
+    information = np.array([[4e6, 1e6], [1e6, 2e6]])
+    axes = np.diag([0.1, 0.2, 1.0, 1.0])[:, :2]
+    theta, structure = np.ones(4), Structure(LEAST)
+    size = np.sqrt(np.diag(information))
+    matrix = information / np.outer(size, size)
+    turned = likelihood._principal(structure, theta, axes, matrix, size)
+    # Along them the information is diagonal: (1/20)² each.
+    units = np.linalg.lstsq(axes, turned)[0]
+    assert units.T @ information @ units == pytest.approx(np.eye(2) / 400, abs=1e-12)
+    weak = likelihood._principal(structure, theta, axes, matrix, 1e-5 * size)
+    part = np.abs(weak) / likelihood.scale(structure, theta)[:, None]
+    assert part.max(axis=0) == pytest.approx([0.01, 0.01])
+
+
+def test_forces_below_a_part_of_their_error_are_not_determined():
+    likelihood = Likelihood(Regression())
+    likelihood.model.places = lambda structure: (slice(0, 1), slice(1, 3), slice(3, 4))
+    theta, error = np.array([1e-9, 0.05, 0.2, 0.0]), np.array([1.0, 1.0, 1.0, 1.0])
+    information = np.diag(1 / error**2)
+    fit = Fit(Structure((0,)), theta, 0.0, np.eye(4), np.zeros(4), information, True)
+    assert likelihood._determined(fit) == {0, 2, 3}
+
+
+def test_scoring_ends_where_it_is_known_which_levels_are_passed():
+    model = Regression()
+    best = fitted()[1].value
+    start = np.array([0.9, -1.8, 1.0, np.log(0.5)])
+    ended = Likelihood(model).fit(Structure(LEAST), start, levels=[best + 1000])
+    few = model.runs
+    assert not ended.converged
+    model.runs = 0
+    assert Likelihood(model).fit(Structure(LEAST), start, levels=[best - 90]).converged
+    assert few < model.runs
+
+
+def test_a_law_that_diverges_has_no_fit():
+    fit = Likelihood(Regression()).fit(
+        Structure(LEAST), np.array([60.0, 0.0, 1.0, 0.0])
+    )
+    assert fit.value == -np.inf and not fit.converged and fit.order == 2
+
+
+def test_a_step_of_a_law_whose_innovations_are_linear_is_not_bent():
+    """What e has beyond its slopes is nothing: the step stays, and its ℓ is known."""
+    likelihood, structure = Likelihood(Regression()), Structure(LEAST)
+    theta, samples = np.array([0.9, -1.9, 0.4, np.log(0.7)]), []
+    axes = np.diag([0.1, 0.1, 0.1, 0.1])[:, :2]
+    pieces = likelihood.pieces(structure, theta, axes, per_sample=samples)
+    fit = Fit(structure, theta, pieces[0], axes, *pieces[1:], False)
+    step = np.array([-3.0, 2.0])  # away from the maximum
+    moved, value = likelihood._bent(fit, step, samples)
+    assert moved == pytest.approx(theta + axes @ step)
+    assert value == pytest.approx(likelihood.value(structure, moved)[0])
+    assert likelihood._bent(fit, np.array([900.0, 0.0]), samples)[1] == -np.inf

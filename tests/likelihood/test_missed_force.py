@@ -1,0 +1,133 @@
+"""Tones and memories: the forces that stand for them, and what of them is seen."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from leastaction.likelihood.missed_force import (
+    LAGS_OF_MEMORY,
+    Memory,
+    is_line,
+    lagged_velocities,
+    of_forces,
+    power_at,
+    tone,
+    waves,
+)
+
+DT = 0.05
+
+
+def fit_of(rows=200, dof=1, parts=None, **more):
+    parts = parts or [slice(0, rows)]
+    motion = SimpleNamespace(y=np.zeros((rows, dof)), dof=dof, dt=DT, parts=parts)
+    return SimpleNamespace(motion=motion, **more)
+
+
+def test_a_unit_force_moves_velocity_and_position():
+    """By M⁻¹ Δt and M⁻¹ Δt²/2, from the covariance of a white force."""
+    inverse = np.array([[0.5, -0.2], [-0.2, 1.0]])
+    Q = np.zeros((3, 2, 4, 4))
+    for i in range(2):
+        Q[:, i, 2:, 2:] = DT * np.outer(inverse[:, i], inverse[:, i])
+    push = of_forces(fit_of(3, 2, model=SimpleNamespace(Q=Q)))
+    signed = inverse * np.sign(np.diag(inverse))
+    np.testing.assert_allclose(push[1, 2:], DT * signed)
+    np.testing.assert_allclose(push[1, :2], DT**2 / 2 * signed)
+
+
+def test_lagged_velocities_follow_theirs_with_their_time_constants():
+    """z of a step in the velocity falls as exp(−t/T), T = lag · period/2π."""
+    period, rows = 2.0, 60
+    v = np.zeros((2 * rows, 2))
+    v[:rows, 0], v[0, 0], v[rows:, 1] = 0.0, 1.0, 3.0
+    parts = [slice(0, rows), slice(rows, 2 * rows)]
+    path = np.hstack([np.full_like(v, 7.0), v])
+    forces = lagged_velocities(fit_of(2 * rows, 2, parts, path=path), period)
+    assert forces.shape == (2 * rows, 2, 2 * len(LAGS_OF_MEMORY))
+    for j, lag in enumerate(LAGS_OF_MEMORY):
+        T = lag * period / (2 * np.pi)
+        decay = np.exp(-DT * np.arange(rows) / T)
+        np.testing.assert_allclose(forces[:rows, 0, 2 * j], decay, atol=1e-12)
+        np.testing.assert_allclose(forces[rows:, 1, 2 * j + 1], 3.0)  # from its begin
+        assert not forces[:, 1, 2 * j].any() and not forces[:, 0, 2 * j + 1].any()
+
+
+def test_waves_are_those_of_each_coordinate_and_trajectory():
+    parts = [slice(0, 50), slice(50, 200)]
+    one = fit_of(200, 2, parts)
+    forces = waves(one, 1.5)
+    phase = 2 * np.pi * 1.5 * DT * np.arange(200)
+    assert forces.shape == (200, 2, 8)
+    total = forces.sum(axis=2)
+    np.testing.assert_allclose(
+        total, np.repeat((np.cos(phase) + np.sin(phase))[:, None], 2, 1)
+    )
+    for p, part in enumerate(parts):
+        for i in range(2):
+            np.testing.assert_allclose(
+                forces[part, i, 4 * p + 2 * i], np.cos(phase[part])
+            )
+    assert (np.count_nonzero(forces, axis=2) <= 2).all()
+    assert waves(one, np.nan).shape == (200, 2, 0)
+
+
+def test_power_at_an_ordinate_is_that_of_the_periodogram(rng):
+    series = [rng.standard_normal((100, 2)), rng.standard_normal((100, 2))]
+    frequencies = np.fft.rfftfreq(100, DT)
+    expected = sum((np.abs(np.fft.rfft(x, axis=0)) ** 2).sum(axis=1) for x in series)
+    np.testing.assert_allclose(power_at(series, DT, frequencies), expected)
+
+
+def tone_of(values, variance=1.0):
+    z = np.asarray(values)
+    innovations = SimpleNamespace(e=z * np.sqrt(variance), V=np.full_like(z, variance))
+    parts = [slice(0, len(z) // 2), slice(len(z) // 2, len(z))]
+    return tone(fit_of(len(z), 1, parts, innovations=innovations))
+
+
+@pytest.mark.parametrize("frequency", [1.0, 1.517, 4.0])
+@pytest.mark.parametrize("variance", [1.0, 1e-8])
+def test_a_tone_has_its_frequency_and_noise_has_none(rng, frequency, variance):
+    noise = rng.standard_normal((1600, 1))
+    t = DT * np.arange(1600)[:, None]
+    one = np.sin(2 * np.pi * frequency * t)
+    result = tone_of(noise + one, variance)
+    assert result == pytest.approx(frequency, abs=2e-3)
+    assert np.isnan(tone_of(noise, variance))
+    many = sum(np.sin(2 * np.pi * f * t + f) for f in (frequency, 2.3, 3.1, 5.2))
+    assert np.isnan(tone_of(noise + many, variance))
+
+
+def memory_of(gain, coefficients=(1.0, 0.0)):
+    root = np.array([[2.0, 1.0], [0.0, 3.0]])
+    change, widening = np.array([0.5, -2.0]), np.array([[0.1, 0.2], [0.3, 0.4]])
+    return Memory(gain, 10.0, change, widening, np.array(coefficients), root)
+
+
+@pytest.mark.parametrize("gain", [10.5, 10.0, 6.0, 4.0])
+def test_a_memory_widens_intervals_by_its_probability(gain):
+    one = memory_of(gain)
+    assert one.is_seen == (gain > 10.0)
+    probability = 1 / (1 + np.exp(-(gain - 10.0) / 2))
+    rows = np.array([[0.5, -2.0], [0.1, 0.2], [0.3, 0.4]])
+    expected = np.sqrt(probability) * rows * (probability > 0.05)
+    np.testing.assert_allclose(one.deviations, expected)
+
+
+@pytest.mark.parametrize(
+    ("far", "explained"), [((1.0, 0.2), True), ((3.0, 0.0), False)]
+)
+def test_a_memory_is_explained_by_that_of_whole_runs_if_less_is_left(far, explained):
+    """4 of a gain of 4 is left of coefficients that double; .2²·10 of the other."""
+    assert memory_of(4.0).explained_by(memory_of(9.0, far)) is explained
+
+
+def test_a_line_of_an_input_is_one_by_its_own_height(rng):
+    time = DT * np.arange(2000)
+    noise = rng.standard_normal((2000, 1))
+    line = 0.5 * np.sin(2 * np.pi * 1.3 * time)[:, None]
+    assert is_line([noise + line, noise[::-1] + line], DT, 1.3)
+    assert not is_line([noise + line], DT, 1.3 + 2 / (2000 * DT))
+    assert not is_line([noise], DT, 1.3)

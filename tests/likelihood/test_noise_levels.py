@@ -1,0 +1,103 @@
+"""Noise levels by maximum likelihood, where it has a closed form."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from leastaction.likelihood.augmented_kalman_filter import LinearModel
+from leastaction.likelihood.noise_levels import NoiseLevels, profiled, step_of, tuned
+
+
+def quadratic(G, g):
+    return SimpleNamespace(information=np.array(G), gradient=np.array(g))
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-9, 1e9])
+def test_a_step_ends_at_the_maximum_whatever_the_units(size):
+    G, g, D = np.array([[4.0, 1.0], [1.0, 3.0]]), np.array([2.0, -1.0]), [1.0, size]
+    change, gain = step_of(quadratic(G * np.outer(D, D), g * D))
+    np.testing.assert_allclose(change * D, np.linalg.solve(G, g))
+    assert gain == pytest.approx(0.5 * g @ np.linalg.solve(G, g))
+
+
+@pytest.mark.parametrize(
+    ("G", "g", "change", "gain"),
+    [
+        (np.ones((2, 2)), [1.0, 1.0], [0.5, 0.5], 0.5),
+        (np.diag([4.0, 0.0]), [2.0, 0.0], [0.5, 0.0], 0.5),
+        (np.zeros((0, 0)), [], [], 0.0),
+    ],
+)
+def test_directions_without_information_stay(G, g, change, gain):
+    result = step_of(quadratic(G, g))
+    np.testing.assert_allclose(result[0], change, atol=1e-12)
+    assert result[1] == pytest.approx(gain)
+
+
+def model_of(y, A, B=None):
+    """A state that is measured: x_{k+1} = A x_k + B c + w, from zero."""
+    n = len(y)
+    B = np.zeros((n, 0)) if B is None else B
+    return LinearModel(
+        y[:, None],
+        np.arange(n) == 0,
+        np.zeros(n, dtype=int),
+        np.full((n, 1, 1), A),
+        np.ascontiguousarray(B[:, None, :]),
+        np.zeros((n, 1)),
+        np.ones((n, 1, 1, 1)),
+        np.zeros(1),
+        np.ones((n, 1)),
+    )
+
+
+def levels_of(process, sensor, least_process=1e-9, least_sensor=1e-9):
+    values = (process, sensor, least_process, least_sensor)
+    return NoiseLevels(*(np.array([float(x)]) for x in values))
+
+
+def test_without_process_noise_it_is_a_regression(rng):
+    columns = rng.standard_normal((400, 2))
+    y = rng.standard_normal(400) * 0.3
+    y[1:] += columns[:-1] @ [2.0, -1.0]
+    X = np.vstack([np.zeros(2), columns[:-1]])
+    rest = y - X @ np.linalg.lstsq(X, y, rcond=None)[0]
+    square = (rest**2).sum()
+    model = model_of(y, 0.0, columns)
+    for sensor in (0.2, 0.5):
+        expected = -0.5 * (square / sensor**2 + 400 * np.log(sensor**2))
+        value = profiled(model, levels_of(0.0, sensor))
+        assert value == pytest.approx(expected)
+    for begin in (0.3, 1e-4):
+        levels = tuned(model, levels_of(1e-9, begin), fixed_process=True)
+        assert levels.sensor[0] == pytest.approx(np.sqrt(square / 400), rel=2e-3)
+        assert levels.process[0] == 1e-9
+
+
+@pytest.mark.parametrize("begin", [(0.5, 1.0), (1e3, 1.0)])
+def test_a_walk_and_its_sensor_have_their_noises(rng, begin):
+    y = np.cumsum(0.5 * rng.standard_normal(4000)) + rng.standard_normal(4000)
+    levels = tuned(model_of(y, 1.0), levels_of(*begin), (1.0, 1e-1, 1e-3))
+    assert levels.process[0] == pytest.approx(0.5, rel=0.15)
+    assert levels.sensor[0] == pytest.approx(1.0, rel=0.06)
+    assert levels.is_free.all()
+    here = profiled(model_of(y, 1.0), levels)
+    for factor in (0.8, 1.25):
+        for name in ("process", "sensor"):
+            moved = levels._replace(**{name: factor * getattr(levels, name)})
+            assert profiled(model_of(y, 1.0), moved) < here
+
+
+def test_a_noise_that_is_not_there_ends_at_its_bound(rng):
+    y = rng.standard_normal(500)
+    levels = tuned(model_of(y, 1.0), levels_of(0.1, 1.0, 1e-3, 2.0), (1.0, 1e-2))
+    assert levels.sensor[0] == pytest.approx(2.0)  # its bound is too large
+    assert not levels.is_free.any()
+    assert list(levels_of(1.0, 1.0, 1.0).is_free) == [False]
+    assert list(levels_of(1.2, 1.0, 1.0).is_free) == [True]
+
+
+def test_a_filter_that_diverges_has_no_likelihood():
+    with np.errstate(all="ignore"):
+        assert profiled(model_of(np.full(9, np.inf), 1.0), levels_of(1, 1)) == -np.inf

@@ -1,0 +1,140 @@
+"""Where a search for a law begins: numbers that compare candidates of it."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from leastaction.core.library import Library
+from leastaction.recordings.candidates import (
+    feeding_losses,
+    is_even,
+    one_two_five,
+    oscillators,
+    prices,
+    smooth_friction,
+    touched,
+)
+from leastaction.recordings.first_law import least_noise, missed_value
+from leastaction.recordings.recorded_law import sigma_points
+
+
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        (np.tile([0.0, 0.02, 0.06, 0.08], 5), 0.002),
+        (np.linspace(0, 3, 20), 3 * 2.0**-24 / 12**0.5),
+        (np.r_[np.tile([0.0, 0.02], 5), np.full(4, np.nan)], 0.002),
+        (np.full(5, 7.0), 0.0),
+    ],
+)
+def test_the_least_noise_is_a_part_of_the_step_or_of_the_range(y, expected):
+    result = least_noise(np.c_[y, 10 * y])
+    np.testing.assert_allclose(result, [expected, 10 * expected], atol=1e-290)
+    assert (result > 0).all()
+
+
+def fit_of(excess, process, value=-50.0):
+    innovations = SimpleNamespace(
+        moment=np.full((2, 1, 1), 50.0 + excess / 2), sensor_share=100.0, count=100
+    )
+    levels = SimpleNamespace(process=np.array(process))
+    return SimpleNamespace(innovations=innovations, levels=levels, value=value)
+
+
+@pytest.mark.parametrize("price", [1.0, 3.0])
+def test_a_term_must_lower_what_is_missed_by_a_fifth(price):
+    one = missed_value(fit_of(60.0, [0.2, 0.8]), price)
+    expected = np.log(0.04 * 0.64) / 2 - price * np.log(0.8)
+    assert one == pytest.approx(expected)
+    fewer = missed_value(fit_of(60.0, np.array([0.2, 0.8]) * 0.8**-0.5), price - 1)
+    assert fewer == pytest.approx(one)
+
+
+@pytest.mark.parametrize("excess", [-5.0, 42.0])
+def test_what_misses_nothing_is_compared_by_its_likelihood(excess):
+    """An excess below three standard deviations, 3 √200 = 42.4, is none."""
+    one = missed_value(fit_of(excess, [0.2]), 2.0)
+    assert one == pytest.approx(-1e6 + (100 + 2 * np.log(100)) / 100, rel=1e-12)
+    assert one < missed_value(fit_of(43.0, [1e-100]), 0.0)
+
+
+def test_points_about_a_law_have_its_covariance(rng):
+    c = np.array([1.0, 0.0, -2e6, 3e-6])
+    D = rng.standard_normal((9, 4)) * [1e-2, 0.0, 1e3, 1e-8]
+    points = sigma_points(c, D)
+    assert points.shape == (6, 4) and (points[:, 1] == 0).all()
+    apart = points - c
+    size = np.sqrt((D**2).sum(axis=0)) + (D == 0).all(axis=0)
+    result = 5 / 6 * (apart / size).T @ (apart / size)
+    np.testing.assert_allclose(result, (D / size).T @ (D / size), atol=1e-9)
+    np.testing.assert_allclose(points.mean(axis=0), c)
+    assert np.array_equal(sigma_points(c, np.zeros((2, 4))), np.tile(c, (2, 1)))
+
+
+@pytest.mark.parametrize(
+    ("value", "round_one"),
+    [
+        (1.0, 1),
+        (1.99, 1),
+        (2.0, 2),
+        (4.9e-3, 2e-3),
+        (5e-3, 5e-3),
+        (999.0, 500),
+        (1e3, 1e3),
+    ],
+)
+def test_a_width_is_one_two_or_five(value, round_one):
+    assert one_two_five(value) == pytest.approx(round_one)
+
+
+x, th, xdot, thdot = sp.symbols("x th xdot thdot", real=True)
+
+
+def test_friction_is_smooth_where_it_jumps():
+    smooth = smooth_friction(sp.Abs(xdot), 0.1)
+    assert smooth == sp.sqrt(xdot**2 + sp.Float(0.1) ** 2)
+    stribeck = smooth_friction(sp.Abs(xdot) * sp.exp(-sp.Abs(xdot)), 0.1)
+    assert not stribeck.has(sp.Abs)
+    cubic = sp.Abs(xdot) ** 3
+    assert smooth_friction(cubic, 0.1) == cubic
+
+
+@pytest.fixture(scope="module")
+def terms():
+    library = {
+        "reference": "xdot**2/2",
+        "lagrangian": [
+            {"terms": ["xdot**2", "thdot**2", "x**2", "cos(th)", "cos(2*th)", "th**4"]},
+            {"terms": ["x*xdot**2", "x**4"]},
+        ],
+        "dissipation": [
+            {"terms": ["xdot**2", "abs(thdot)", "xdot**3", "x**2*xdot**2"]}
+        ],
+    }
+    return Library.from_config(library, ["x", "th"])
+
+
+def test_candidates_are_priced_by_what_they_imitate(terms):
+    names = [str(term) for term in [*terms.terms, *terms.dissipation]]
+    columns = np.arange(len(names))
+    count = len(terms.terms)
+    price = dict(zip(names[:count], prices(terms, columns), strict=False))
+    expected = {"cos(2*th)": 1.25, "th**4": 1.25, "x*xdot**2": 2.0}
+    assert {n: p for n, p in price.items() if p != 1} == expected
+    losses = prices(terms, columns[count:])
+    both = dict(zip(names[count:], losses, strict=True))
+    assert both == {
+        "xdot**2": 1.0,
+        "Abs(thdot)": 1.0,
+        "xdot**3": 2.0,
+        "x**2*xdot**2": 2.0,
+    }
+    even = [is_even(d, terms.coordinates) for d in terms.dissipation]
+    assert even == [name != "xdot**3" for name in names[count:]]
+    assert list(feeding_losses(terms, columns)) == [False] * count + even
+    simplest = {names[columns[i]] for i in oscillators(terms, columns)}
+    assert simplest == {"xdot**2", "thdot**2", "x**2", "cos(th)"}
+    bits = dict(zip(names[:count], touched(terms, columns), strict=False))
+    assert bits["x**2"] == bits["xdot**2"] == 1 and bits["cos(th)"] == 2

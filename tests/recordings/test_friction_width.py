@@ -1,0 +1,85 @@
+"""Width of dry friction by a likelihood that is a parabola of its logarithm."""
+
+from collections import namedtuple
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from leastaction.recordings import friction_width
+from leastaction.recordings.friction_width import vertex, with_width
+
+Law = namedtuple("Law", ["fit", "c", "solution"])
+SOLUTION = SimpleNamespace(support=(0, 2))
+
+
+def laws_of(top, curvature=5.0, widths=(0.5, 1.0, 2.0)):
+    return {
+        w: SimpleNamespace(
+            fit=SimpleNamespace(value=-curvature * np.log2(w / top) ** 2)
+        )
+        for w in widths
+    }
+
+
+@pytest.mark.parametrize("top", [0.8, 1.0, 1.3])
+def test_the_vertex_is_that_of_the_parabola(top):
+    assert vertex(laws_of(top), 1.0) == pytest.approx(top)
+
+
+def test_there_is_no_vertex_without_neighbours_or_a_difference():
+    assert vertex(laws_of(1.0, widths=(1.0, 2.0)), 1.0) is None
+    assert vertex(laws_of(1.0, widths=(0.5, 1.0)), 1.0) is None
+    assert vertex(laws_of(1.0, curvature=0.4), 1.0) is None
+    assert vertex(laws_of(1.0, curvature=0.6), 1.0) == 1.0
+
+
+@pytest.fixture
+def trials(monkeypatch):
+    """Fits whose likelihood is largest at a width of 3; c is the logarithm of w."""
+    tried = []
+
+    def fit(motion, c, active, path, levels, fixed_process, rounds_of_starts):
+        tried.append(motion.width)
+        if not 0.1 < motion.width < 40:
+            return None
+        return fit_of(motion.width)
+
+    def replaced(law, fit):
+        return Law(fit, fit.c, SOLUTION)
+
+    monkeypatch.setattr(friction_width, "fit", fit)
+    monkeypatch.setattr(friction_width, "replace", replaced)
+    return tried
+
+
+def fit_of(width, curvature=5.0):
+    motion = SimpleNamespace(width=width, with_width=lambda w: SimpleNamespace(width=w))
+    c = np.array([np.log2(width), 1.0])
+    levels = SimpleNamespace(is_free=np.ones(1, dtype=bool))
+    value = -curvature * np.log2(width / 3.0) ** 2
+    return SimpleNamespace(
+        motion=motion, c=c, active=None, path=None, levels=levels, value=value
+    )
+
+
+@pytest.mark.parametrize("begin", [1.0, 4.0, 16.0])
+def test_the_likeliest_width_is_reached_from_both_sides(trials, begin):
+    one = fit_of(begin)
+    problem = SimpleNamespace(motion=SimpleNamespace(dry=(2, 7)), width=begin)
+    law, deviations = with_width(problem, Law(one, one.c, SOLUTION))
+    assert law.c[0] == pytest.approx(np.log2(3.0))
+    assert law.fit.value == pytest.approx(0.0, abs=1e-12)
+    # Widths that were tried weigh by their likelihood.
+    widths = np.unique([begin, *(w for w in trials if 0.1 < w < 40)])
+    weight = np.exp(-5.0 * np.log2(widths / 3.0) ** 2)
+    weight /= weight.sum()
+    variance = (weight * (np.log2(widths) - np.log2(3.0)) ** 2).sum()
+    assert (deviations**2).sum(axis=0) == pytest.approx([variance, 0.0])
+
+
+def test_a_law_without_dry_friction_stays(trials):
+    problem = SimpleNamespace(motion=SimpleNamespace(dry=(1,)), width=1.0)
+    law = Law(fit_of(1.0), np.zeros(2), SOLUTION)
+    same, deviations = with_width(problem, law)
+    assert same is law and deviations.shape == (0, 2) and not trials
