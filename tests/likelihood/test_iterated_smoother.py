@@ -169,7 +169,8 @@ def test_a_memory_counts_that_the_one_of_whole_runs_explains(share, counts):
     """With its share of these coefficients innovations are smaller, not larger."""
     root, coefficients = np.array([[3.0, 1.0], [0.0, 2.0]]), np.array([0.5, -2.0])
     here = np.square(root @ coefficients).sum()
-    near = Memory(here, 1.0, np.zeros(1), np.zeros((2, 1)), coefficients, root)
+    nothing = np.zeros(1), np.zeros((2, 1))
+    near = Memory(here, 1.0, 1.0, *nothing, coefficients, root)
     runs = near._replace(coefficients=share * coefficients)
     assert near.explained_by(runs) == counts
 

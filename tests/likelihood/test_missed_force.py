@@ -5,6 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from leastaction.likelihood.augmented_kalman_filter import Innovations
+from leastaction.likelihood.covariance import of_stretches
 from leastaction.likelihood.missed_force import (
     LAGS_OF_MEMORY,
     Memory,
@@ -103,7 +105,7 @@ def test_a_tone_has_its_frequency_and_noise_has_none(rng, frequency, variance):
 def memory_of(gain, coefficients=(1.0, 0.0)):
     root = np.array([[2.0, 1.0], [0.0, 3.0]])
     change, widening = np.array([0.5, -2.0]), np.array([[0.1, 0.2], [0.3, 0.4]])
-    return Memory(gain, 10.0, change, widening, np.array(coefficients), root)
+    return Memory(gain, 10.0, 1.0, change, widening, np.array(coefficients), root)
 
 
 @pytest.mark.parametrize("gain", [10.5, 10.0, 6.0, 4.0])
@@ -131,3 +133,21 @@ def test_a_line_of_an_input_is_one_by_its_own_height(rng):
     assert is_line([noise + line, noise[::-1] + line], DT, 1.3)
     assert not is_line([noise + line], DT, 1.3 + 2 / (2000 * DT))
     assert not is_line([noise], DT, 1.3)
+
+
+@pytest.mark.parametrize("dispersion", [1.0, 4.0])
+def test_stretches_tell_how_much_more_than_chance_their_scores_vary(dispersion):
+    """A likelihood ratio of so many times χ² has as many times the odds against it."""
+    rng, white = np.random.default_rng(3), np.tile([1.0, -1.0], 1000)
+    count = 2000
+    e, V = white[rng.permutation(count)][:, None], np.ones((count, 1))
+    innovations = Innovations(np.zeros((count, 1, 1)), 0.0, 0.0, count, e, V)
+    scores = np.sqrt(dispersion / count) * rng.standard_normal((count, 2))
+    rows, stretches = of_stretches(innovations, scores)
+    variance = (rows**2).sum() / 2
+    assert variance == pytest.approx(dispersion, rel=4 * stretches**-0.5)
+    one = Memory(12.0, 10.0, 1.0, np.ones(1), np.ones((2, 1)), np.ones(2), np.eye(2))
+    more = one._replace(
+        gain=12 * dispersion, threshold=10 * dispersion, dispersion=dispersion
+    )
+    np.testing.assert_allclose(more.deviations, one.deviations)

@@ -49,14 +49,21 @@ def spread(innovations: Innovations) -> Spread:
     white = whiteness(innovations)
     if white > LEAST_WHITENESS:
         return Spread(root, 0, white)
-    scores = -innovations.moment[:, 0, 1:]
+    rows, count = of_stretches(innovations, -innovations.moment[:, 0, 1:])
+    return Spread(rows @ (root.T @ root), count, white)
+
+
+def of_stretches(innovations: Innovations, scores: np.ndarray) -> tuple:
+    """Rows S, SᵀS the covariance of the sum of `scores` of stretches, and their count.
+
+    Neighbours that innovations are correlated over are one stretch.
+    """
     scores = scores - scores.mean(axis=0)
     length = innovations.count / len(scores)
     joined = min(1 + int(innovations.correlation_length / length), len(scores) // 4)
     sums = np.apply_along_axis(np.convolve, 0, scores, np.ones(joined))
     count = len(scores) // joined
-    rows = np.sqrt(count / (count - 1) / joined) * sums @ (root.T @ root)
-    return Spread(rows, count, white)
+    return np.sqrt(count / (count - 1) / joined) * sums, count
 
 
 def nearest_absent(quadratic: Quadratic, law: Solution) -> np.ndarray:

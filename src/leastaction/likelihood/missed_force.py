@@ -23,7 +23,15 @@ from scipy.special import expit
 from leastaction.core.estimate import CONFIDENCE
 from leastaction.ensembles.innovation_tests import largest_line
 from leastaction.ensembles.innovations_estimate import LEAST_P_VALUE
-from leastaction.likelihood.augmented_kalman_filter import augmented_filter
+from leastaction.likelihood.augmented_kalman_filter import (
+    Innovations,
+    augmented_filter,
+)
+from leastaction.likelihood.covariance import (
+    LEAST_WHITENESS,
+    of_stretches,
+    whiteness,
+)
 from leastaction.likelihood.iterated_smoother import Fit
 from leastaction.likelihood.noise_levels import SINGULAR
 
@@ -42,6 +50,7 @@ class Memory(NamedTuple):
 
     gain: float  # 2Δℓ of all of them together
     threshold: float  # by the extended BIC
+    dispersion: float  # of 2Δℓ, over that of white innovations
     change: np.ndarray  # of the active coefficients beside them
     widening: np.ndarray  # root of what their covariance grows by, (lagged, active)
     coefficients: np.ndarray  # of the lagged velocities
@@ -71,7 +80,7 @@ class Memory(NamedTuple):
         is that of each and the square of its distance (Buckland, Burnham and Augustin,
         Biometrics 53 (1997) 603).
         """
-        probability = expit((self.gain - self.threshold) / 2)
+        probability = expit((self.gain - self.threshold) / 2 / self.dispersion)
         rows = np.vstack([self.change, self.widening])
         return rows * np.sqrt(probability) * (probability > 1 - CONFIDENCE)
 
@@ -99,11 +108,37 @@ def memory(fit: Fit, period: float) -> Memory:
     of_lagged = root.T @ score / scale
     information = np.sqrt(values[determined])[:, None] * axes[:, determined].T * scale
     widening = -(root @ beside.T)[:, :active] / size[:active]
-    tau = innovations.correlation_length
-    independent = max(innovations.count / tau, np.e)
-    threshold = tau * count * (np.log(independent) + 2 * np.log(count))
+    left = _scores_left(innovations, size)
+    left = (left[:, base:] - left[:, :base] @ beside) @ root.T
+    dispersion = _dispersion(innovations, left)
+    independent = max(innovations.count / dispersion, np.e)
+    threshold = dispersion * count * (np.log(independent) + 2 * np.log(count))
     change, gain = score @ widening, float(score @ score)
-    return Memory(gain, threshold, change, widening, of_lagged, information)
+    return Memory(gain, threshold, dispersion, change, widening, of_lagged, information)
+
+
+def _scores_left(innovations: Innovations, size: np.ndarray) -> np.ndarray:
+    """Scores g_b − G_b δ of stretches where all columns are fitted, (stretch, column).
+
+    A force that the columns explain leaves none, however the motion varies.
+    """
+    scale = np.outer(size, size)
+    G, g = innovations.information / scale, innovations.gradient / size
+    fitted = np.linalg.pinv(G, SINGULAR, hermitian=True) @ g
+    moment = innovations.moment
+    return -moment[:, 0, 1:] / size - moment[:, 1:, 1:] / scale @ fitted
+
+
+def _dispersion(innovations: Innovations, scores: np.ndarray) -> float:
+    """Mean variance of `scores` over the one that they have of white innovations.
+
+    A likelihood ratio is that many times χ² on average where innovations are not white
+    (Rao and Scott, J. Am. Stat. Assoc. 76 (1981) 221).
+    """
+    if whiteness(innovations) > LEAST_WHITENESS:
+        return 1.0
+    rows, _ = of_stretches(innovations, scores)
+    return max(float((rows**2).sum()) / scores.shape[1], 1.0)
 
 
 def of_forces(fit: Fit) -> np.ndarray:
