@@ -7,6 +7,7 @@ import sympy as sp
 from leastaction.core.model import simulate
 from leastaction.core.symmetries import (
     PROBABILITY,
+    Invariance,
     Symmetry,
     sum_of_squares_quantile,
     symmetries_of_terms,
@@ -113,3 +114,24 @@ def test_too_few_samples_are_refused():
     q = np.random.default_rng(0).standard_normal((5, 2))
     with pytest.raises(ValueError, match="record more"):
         symmetries_of_terms(law, np.ones(1), np.zeros(1), q, q, state)
+
+
+@pytest.mark.parametrize(
+    ("errors", "judged"),
+    [((0.002, 0.3, 0.4), 1 + 3), ((0.002, 0.6, 0.7), 1)],
+    ids=["three momenta hardly change", "two change by their rms in a period"],
+)
+def test_maps_whose_momenta_change_are_not_mixed_with_symmetries(errors, judged):
+    rng, samples, known = np.random.default_rng(0), 400, len(errors)
+    rest = np.full(6 - known, 0.1)
+    sizes = np.array([(*np.array(errors) / 3, *rest * 20), (*errors, *rest)]).T
+    change = sizes * rng.standard_normal((samples, 6, 2))
+    problem = Invariance(
+        np.ones(2),
+        change,
+        np.ones((samples, 1)),
+        rng.standard_normal((samples, 6)),
+        np.array([1.0, 0.0]),
+        np.array([[0.0, 1.0]]),
+    )
+    assert len(problem.readings(0.01)) == judged

@@ -5,12 +5,17 @@ import yaml
 from cluster import PROFILE, on_cluster, twin
 from project import ROOT, Project
 
-# The sizes of the quick workflow, and below.
+from leastaction_papers.configuration.config import merge
+
+# Small, since bytes are compared and no numbers.
 EXAMPLES = {
-    "stochastic_lagrangian": ("harmonic", {"simulate": {"trajectories": 50}}),
-    "xl_sindy": ("cart", {}),
+    "stochastic_lagrangian": (
+        "harmonic",
+        {"simulate": {"trajectories": 20}, "validate": {"trajectories": 10}},
+    ),
+    "xl_sindy": ("cart", {"simulate": {"trajectories": 10, "duration": 2.0}}),
     "shadow_integration": ("pendulum", {}),
-    "fokker_planck": ("linear_additive_1e9", {}),
+    "fokker_planck": ("linear_additive_1e9", {"simulate": {"duration": 156.25}}),
     "port_hamiltonian": (
         "constrained_pendulum",
         {
@@ -40,7 +45,7 @@ def configuration():
     examples = {paper: {} for paper in EXAMPLES}
     for paper, (example, smaller) in EXAMPLES.items():
         given = quick["examples"].get(paper, {}).get(example) or {}
-        examples[paper][example] = {**given, **smaller}
+        examples[paper][example] = merge(given, smaller)
     return {"replicates": quick["replicates"], "examples": examples}
 
 

@@ -8,12 +8,14 @@ import xarray as xr
 
 from leastaction.snapshots.field_evidence import (
     ATTRIBUTES,
+    CLEARLY,
     FARTHEST,
     LEAST_SNAPSHOTS,
     ROUND_OFF,
     Loss,
     Snapshots,
     identify,
+    mirrored,
 )
 
 NODES, TIMES, DT, LENGTH = 24, 14, 0.1, 2 * np.pi
@@ -102,3 +104,67 @@ def test_the_longest_waves_are_two_or_none():
         stub._held = lambda noise, held=held: levels.append(noise) or np.array(held)
         assert Snapshots.longest_waves(stub, 1e-30) == wanted
     assert set(levels) == {3 * ROUND_OFF}
+
+
+@pytest.mark.parametrize("mirror", [-1, 1])
+def test_a_line_with_ends_is_half_of_a_ring(mirror):
+    """An odd or even field of twice the length; fixed ends are at rest."""
+    u = np.random.default_rng(2).normal(size=(2, 3, 6))
+    ring = mirrored(u, mirror)
+    assert ring.shape == (2, 3, 10)
+    back = np.roll(ring[..., ::-1], 1, axis=-1)
+    assert back == pytest.approx(mirror * ring)
+    inner = slice(1, 5)
+    assert (ring[..., inner] == u[..., inner]).all()
+    assert (ring[..., 0] == (0 if mirror < 0 else u[..., 0])).all()
+    snapshots = Snapshots(ring, DT, 0.5, mirror=mirror)
+    assert snapshots.count == 2 * 1 * 10 // 2
+    assert (snapshots._parts == 1).all()
+    whole = Snapshots(ring, DT, 0.5)
+    assert whole.count == 20 and whole._parts.tolist() == [1, 2, 2, 2, 2, 1]
+    odd = Snapshots(ring[..., :9], DT, 0.5)
+    assert odd._parts.tolist() == [1, 2, 2, 2, 2]
+
+
+def test_a_wave_is_held_if_its_power_is_clearly_that_of_no_noise():
+    x = 2 * np.pi * np.arange(16) / 16
+    u = np.random.default_rng(3).normal(size=(4, 25, 16))
+    noisy = Snapshots(u, DT, 0.5)
+    assert noisy.shortest_wave(1.0) == 0 or (noisy._held(1.0) >= 0).all()
+    power = (np.abs(np.fft.rfft(u)) ** 2).mean(axis=(0, 1)) / 16
+    assert noisy._power == pytest.approx(power)
+    level = np.sqrt(power[5] / (1 + CLEARLY / 10))
+    assert 5 in noisy._held(0.999 * level) and 5 not in noisy._held(1.001 * level)
+    waves = np.cos(2 * x) * np.ones((4, 25, 1)) + 1e-3 * np.sin(5 * x)
+    clean = Snapshots(waves, DT, 0.5)
+    assert clean.shortest_wave(1e-5) == 5 and clean.longest_waves(1e-5) == (2.0, 5.0)
+    assert clean.longest_waves(0.1) == (0.0, 1.0) and clean.shortest_wave(9.0) == 0
+
+
+def test_a_damping_is_a_factor_per_step():
+    one = Snapshots(np.ones((1, 9, 8)), DT, 0.5).with_damping(0.7)
+    assert one.decay == pytest.approx(np.exp(-0.07)) and one.steps["spacing"] == 0.5
+
+
+@pytest.mark.parametrize("decay", [1.0, 0.9])
+def test_rows_of_noise_are_white_over_the_root_of_their_covariance(decay):
+    """J₁ e_{n+1} + (1 + g)/2 J₀ e_n + g J₁ e_{n−1}, and a misfit of each row."""
+    rng, count, misfit = np.random.default_rng(4), 20_000, 3e-5
+    j0, j1 = -1.3, 0.9
+    e = rng.normal(size=(count, 9)) + 1j * rng.normal(size=(count, 9))
+    rows = j1 * e[:, 2:] + (1 + decay) / 2 * j0 * e[:, 1:-1] + decay * j1 * e[:, :-2]
+    other = rng.normal(size=(2, *rows.shape))
+    rows = rows + np.sqrt(misfit) / DT**2 * (other[0] + 1j * other[1])
+    one = Snapshots(np.zeros((1, 9, 2)), DT, 0.5, decay)
+    one._parts = np.array([2])
+    symbol = np.array([j0, j1]).reshape(2, 1, 1)
+    white, volume = one._decorrelated(rows[:, :, None, None], symbol, misfit)
+    both = white[:, 0].reshape(2, count, 7)
+    covariance = np.einsum("pnk,pnl->kl", both, both) / (2 * count)
+    assert covariance == pytest.approx(2 * np.eye(7), abs=0.06)
+    raw = np.einsum("nk,nl->kl", rows, rows.conj()).real / (2 * count)
+    determinant = np.linalg.slogdet(raw)[1]
+    assert volume == pytest.approx(-count * determinant, rel=0.05)
+    exact, none = one._decorrelated(rows[:, :, None, None], symbol, np.inf)
+    assert none == 0 and len(exact) == 2 * rows.size
+    assert exact[: rows.size, 0] == pytest.approx(np.sqrt(2) * rows.real.ravel())

@@ -29,6 +29,7 @@ CASES = {
             "simulate": {
                 "replicates": 2,
                 "trajectories": 5,
+                "duration": 2.0,
                 "noise": {"levels": [0.0, 0.1], "modes": ["independent"]},
             },
             "estimators": {

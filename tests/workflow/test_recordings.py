@@ -1,7 +1,6 @@
 """A user's YAML, wherever it lives, is the default target; a refusal leaves nothing."""
 
 import re
-from pathlib import Path
 
 import pytest
 import yaml
@@ -73,41 +72,23 @@ def test_machines_whose_data_are_absent_are_named(copied, monkeypatch):
     assert "emps/emps_train.csv" in page
 
 
-# Rows of the tables of `leastaction demo` that are enough here. One rule makes the law
-# of any kind: of the others, tests/docs/test_other_tables.py compares what it reads.
-ENOUGH = {"ports": 1003, "snapshots": 201}
+def test_a_table_of_another_kind_goes_to_its_law(copied, tmp_path):
+    """From the YAML of the page, through import, identify, predict, the law.
 
-
-@pytest.fixture(scope="module")
-def own_tables(copied, tmp_path_factory) -> Path:
-    """Folder of the laws of the YAMLs of docs/other_tables.md, by kind."""
-    lab = tmp_path_factory.mktemp("lab")
+    One rule makes the law of any kind: of the others, tests/docs/test_other_tables.py
+    compares what it reads.
+    """
+    table = kinds()["ports"].demo().splitlines(keepends=True)[:1003]  # enough here
+    (tmp_path / "ports.csv").write_text("".join(table))
     page = (ROOT / "docs/other_tables.md").read_text()
-    recordings = {}
-    for kind, rows_of_kind in ENOUGH.items():
-        table = kinds()[kind].demo().splitlines(keepends=True)[:rows_of_kind]
-        (lab / f"{kind}.csv").write_text("".join(table))
-        text = re.search(
-            rf"```yaml\n(recordings:\n  \w+:\n    kind: {kind}.*?)```", page, re.S
-        )
-        (recordings[kind],) = yaml.safe_load(text[1])["recordings"].values()
-    (lab / "my-rig.yaml").write_text(yaml.safe_dump({"recordings": recordings}))
-    laws = [f"results/recordings/{kind}/law.md" for kind in recordings]
-    text = run(copied, lab, "--cores", "2", *laws)
+    yaml_of_ports = r"```yaml\n(recordings:\n  \w+:\n    kind: ports.*?)```"
+    given = yaml.safe_load(re.search(yaml_of_ports, page, re.S)[1])
+    (given["recordings"],) = ({"ports": one} for one in given["recordings"].values())
+    (tmp_path / "my-rig.yaml").write_text(yaml.safe_dump(given))
+    law = "results/recordings/ports/law.md"
+    text = run(copied, tmp_path, "--cores", "2", law)
     assert "(100%) done" in text, text
     assert "Traceback" not in text, text
-    return copied.folder / "results/recordings"
-
-
-@pytest.mark.parametrize(
-    "kind, term",
-    [
-        ("ports", "J_12"),
-        ("snapshots", "frequency 1"),
-    ],
-)
-def test_a_table_of_another_kind_goes_to_its_law(own_tables, kind, term):
-    """From the YAML of the page, through import, identify, predict, the law."""
-    text = (own_tables / kind / "law.md").read_text()
-    assert text.startswith(f"# {kind}") and "**No law found" not in text
-    assert f"`{term}`" in text and "held-out data: " in text
+    text = (copied.folder / law).read_text()
+    assert text.startswith("# ports") and "**No law found" not in text
+    assert "`J_12`" in text and "held-out data: " in text

@@ -266,15 +266,18 @@ class Invariance:
     def readings(self, resolution: float) -> list[list[Symmetry]]:
         """The nearest generator, then a basis of those that pass if they are several.
 
-        The nearest alone if more pass than any L has: then that says nothing. Each in
-        several readings, the simplest first, as it was computed last: :func:`simplest`.
-        `resolution` is the bound below which a symmetry is found.
+        The nearest alone if more pass than any L has: then that says nothing. Nor does
+        one that passes though its momentum changes by its rms in a period, 2πν ≥ 1,
+        which a basis would mix with symmetries. Each in several readings, the simplest
+        first, as it was computed last: :func:`simplest`. `resolution` is the bound
+        below which a symmetry is found.
         """
         n = len(self.scale)
         vectors = self._nearest_within(np.eye(n + n * n))
         selected = []
         for theta in vectors:
-            if not self._passes(theta):
+            violation, bound = self._numbers(theta)
+            if violation >= min(bound, 1 / (2 * np.pi)):
                 break
             selected.append(theta)
         several = 1 < len(selected) <= most_symmetries(n)

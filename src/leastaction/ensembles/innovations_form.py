@@ -296,9 +296,12 @@ def _slopes(model: InnovationsForm, white, at, e, transient) -> np.ndarray:
         ),
     ]
     rows = e.size
-    return -np.concatenate(
-        [part.reshape(rows, -1) for pair in pairs for part in _two(*pair)], axis=1
-    )
+    columns = []
+    for pair in pairs:
+        real, imaginary = _two(*pair)
+        imaginary[:, :, ~paired] = 0.0  # what belongs to a real pole is real
+        columns += [real.reshape(rows, -1), imaginary.reshape(rows, -1)]
+    return -np.concatenate(columns, axis=1)
 
 
 def _inverse(information: np.ndarray) -> np.ndarray:

@@ -9,12 +9,13 @@ coefficient,
 
 A recorded input Q(t) stands on the right of r = Q and depends on neither.
 
-The code covers the whole library; terms with coefficient zero are skipped at run time,
-so another structure needs no compilation (Bock 1983; Hairer, Nørsett and Wanner 1993,
-section I.14).
+The loops are compiled for each number of coordinates, and call what is compiled for a
+library, its functions, by its address. Terms with coefficient zero are skipped at run
+time, so another structure needs no compilation (Bock 1983; Hairer, Nørsett and Wanner
+1993, section I.14).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -31,6 +32,13 @@ ORDER = 3
 # Stands in candidates for the velocity within which a smooth friction turns; its value
 # is asked for at run time.
 WIDTH = sp.Symbol("sliding_width", positive=True)
+FUNCTIONS = """
+@njit(cache=True, nogil=True)
+def functions(x, m):
+    # At x, after whose state is the width within which friction turns.
+    {state}
+    {functions}
+"""
 KERNEL = """
 {constants}
 # Steps of x in one step of its sensitivities, which need less accuracy.
@@ -40,15 +48,13 @@ NODES, WEIGHTS = (0.0, 0.5, 0.5, 1.0), (1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6
 
 
 @njit(cache=True, nogil=True)
-def evaluate(x, left, right, target, pointer, monomial, value, m, out):
-    # Entries of the table at x, after whose state is the width within which friction
-    # turns; no tuple or view is made in a call, each costs 20 ns.
+def evaluate(x, functions, base, left, right, target, pointer, monomial, value, m, out):
+    # Entries of the table at x; no tuple or view is made in a call, each costs 20 ns.
     m[0] = 1.0
     for a in range(2 * N):
         m[1 + a] = x[a]
-    {state}
-    {functions}
-    for i in range(BASE, left.size):
+    functions(x, m)
+    for i in range(base, left.size):
         m[i] = m[left[i]] * m[right[i]]
     for e in range(target.size):
         total = 0.0
@@ -190,9 +196,19 @@ def advance_sensitivities(s, by_x, by_c, long, implicit, u, du, u_sum):
             s[j, a] = implicit[a, a] * u_sum[a]
 
 
-@njit(cache=True, nogil=True)
+TABLE = "Tuple((i8[::1], i8[::1], i8[::1], i8[::1], i8[::1], f8[::1]))"
+
+
+@njit(
+    f"(FunctionType(void(f8[::1], f8[::1])), i8, {TABLE}, {TABLE}, f8[:, ::1], "
+    "i8[::1], i8[::1], f8[:, ::1], f8, i8, f8, f8[:, :, ::1], f8[:, :, ::1], "
+    "f8[:, :, ::1])",
+    cache=True,
+    nogil=True,
+)
 def shoot(
-    plain, full, force, first, length, start, dt, steps, width, path, flow, mobility,
+    functions, base, plain, full, force, first, length, start, dt, steps, width, path,
+    flow, mobility,
 ):
     # Unless `flow` is empty, it is s at the end of each motion, and `mobility` the
     # inverse mass matrix at its begin.
@@ -269,7 +285,8 @@ def shoot(
                     # The accelerations there; for s linearised, too.
                     if k < 0:
                         evaluate(
-                            y, left, right, target, pointer, monomial, value, m, out
+                            y, functions, base, left, right, target, pointer, monomial,
+                            value, m, out,
                         )
                         accelerate(y, pushed, out, inverse, rate)
                         for a in range(2 * N):
@@ -279,8 +296,8 @@ def shoot(
                     else:
                         place = 0 if k == 0 else 3 - k
                         evaluate(
-                            y, left_full, right_full, target_full, pointer_full,
-                            monomial_full, value_full, m, out,
+                            y, functions, base, left_full, right_full, target_full,
+                            pointer_full, monomial_full, value_full, m, out,
                         )
                         accelerate(y, pushed, out, inverse, rate)
                         if k == 0:
@@ -326,6 +343,11 @@ class PolynomialTable:
     monomial: np.ndarray
     value: np.ndarray
 
+    @property
+    def base(self) -> int:
+        """How many monomials are no products."""
+        return 1 + 2 * self.dof + len(self.functions)
+
     def contract(self, c: np.ndarray, active: np.ndarray | None) -> tuple:
         """Sum the entries over candidates, and number what stays.
 
@@ -366,7 +388,7 @@ class PolynomialTable:
 
     def _needed(self, monomials):
         """Factors of the monomials needed, and the new number of each."""
-        base = 1 + 2 * self.dof + len(self.functions)
+        base = self.base
         needed = np.zeros(len(self.left), dtype=bool)
         needed[:base] = True
         needed[monomials] = True
@@ -383,7 +405,7 @@ class VariationalEquations:
 
     coordinates: tuple[str, ...]
     table: PolynomialTable  # of the candidates of L, then of the Rayleigh function
-    functions: ModuleType  # compiled
+    functions: Callable  # compiled; values of those of the table
     width: float = 0.0  # what WIDTH is, in the unit of a velocity
 
     def rollout(
@@ -443,7 +465,16 @@ class VariationalEquations:
         rows = (np.ascontiguousarray(each, dtype=np.int64) for each in (first, length))
         start = np.ascontiguousarray(start, dtype=float)
         how = float(dt), int(steps), self.width
-        self.functions.shoot(plain, full, force, *rows, start, *how, *results)
+        shoot = _loops(dof).shoot
+        tables = self.functions, self.table.base, plain, full
+        shoot(*tables, force, *rows, start, *how, *results)
+
+
+def _loops(dof: int) -> ModuleType:
+    """What is compiled for a number of coordinates."""
+    constants = {"N": dof, "MASS": dof**2, "PLAIN": dof**2 + dof}
+    lines = (f"{name} = {n}" for name, n in constants.items())
+    return kernel(KERNEL, {"constants": "\n".join(lines)})
 
 
 def variational_equations(
@@ -460,20 +491,13 @@ def variational_equations(
     """
     table = polynomial_table(terms, coordinates, dissipation)
     dof = len(coordinates)
-    base = 1 + 2 * dof
-    constants = {
-        "N": dof,
-        "MASS": dof**2,
-        "PLAIN": dof**2 + dof,
-        "BASE": base + len(table.functions),
-    }
-    targets = [f"m[{base + i}]" for i in range(len(table.functions))]
+    targets = [f"m[{i}]" for i in range(1 + 2 * dof, table.base)]
     blocks = {
-        "constants": "\n".join(f"{name} = {n}" for name, n in constants.items()),
         "state": unpack([*_state(dof), WIDTH.name], "x"),
         "functions": assignments(targets, list(table.functions), "shared_"),
     }
-    return VariationalEquations(tuple(coordinates), table, kernel(KERNEL, blocks))
+    functions = kernel(FUNCTIONS, blocks).functions
+    return VariationalEquations(tuple(coordinates), table, functions)
 
 
 def polynomial_table(

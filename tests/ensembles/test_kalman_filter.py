@@ -1,0 +1,96 @@
+"""Exact steps of linear systems against closed forms."""
+
+import numpy as np
+import pytest
+import sympy as sp
+from scipy.linalg import expm
+
+from leastaction.ensembles.kalman_filter import (
+    SETTLED,
+    _smooth,
+    discretised,
+    response,
+    run,
+    stationary,
+)
+
+
+@pytest.mark.parametrize("rate", [0.1, 3.0, 400.0])
+def test_a_decay_of_any_rate_has_its_variance(rate):
+    """dx = −a x dt + σ dW over dt: e^(−a dt), σ² (1 − e^(−2 a dt))/2a."""
+    dt, A, Q = 0.5, *discretised(np.array([[-rate]]), np.array([[4.0]]), 0.5)
+    assert A[0, 0] == pytest.approx(np.exp(-rate * dt), rel=1e-9)
+    assert Q[0, 0] == pytest.approx(-2 * np.expm1(-2 * rate * dt) / rate)
+    assert stationary(A, Q)[0, 0] == pytest.approx(2 / rate)
+
+
+def test_a_stiff_step_is_as_exact_as_a_soft_one():
+    rates = np.array([[0.0, 1.0], [-4.0, -900.0]])
+    noise = np.diag([0.0, 2.0])
+    A, Q = discretised(rates, noise, 0.1)
+    assert pytest.approx(expm(0.1 * rates), abs=1e-12) == A
+    P = stationary(A, Q)
+    assert rates @ P + P @ rates.T + noise == pytest.approx(0, abs=1e-9)
+
+
+def test_forces_that_are_linear_over_a_step():
+    """ẍ = w0 + (w1 − w0) t/h from rest: h (w0/3 + w1/6) h, h (w0 + w1)/2."""
+    h = 0.3
+    begin, end = response(np.array([[0.0, 1.0], [0.0, 0.0]]), h)
+    assert begin[:, 1] == pytest.approx([h**2 / 3, h / 2])
+    assert end[:, 1] == pytest.approx([h**2 / 6, h / 2])
+
+
+def test_what_is_not_stable_has_no_stationary_covariance():
+    one = np.ones((1, 1))
+    assert stationary(1.01 * one, one) is None
+    assert stationary(one, one) is None
+    assert stationary(np.nan * one, one) is None
+    assert stationary(0.5 * one, 3 * one)[0, 0] == pytest.approx(4.0)
+
+
+def filtered(y, a=0.9, q=0.5, r=0.2, drive=0.0, offset=0.0, P=1.0):
+    e, V = np.empty_like(y), np.empty_like(y)
+    one = np.ones((1, 1))
+    moved = a * one, q * one, drive * one
+    sensor = one, offset * one, np.array([r])
+    finite = run(y, *moved, *sensor, np.zeros(1), P * one, e, V)
+    return finite, e[:, 0], V[:, 0]
+
+
+def test_a_scalar_filter_settles_at_the_riccati_equation():
+    """P = a² P r/(P + r) + q; a gap makes variances grow again."""
+    y = np.random.default_rng(0).standard_normal((120, 1))
+    y[60] = np.nan
+    finite, e, V = filtered(y)
+    P = V[59] - 0.2
+    assert finite
+    assert pytest.approx(0.81 * P * 0.2 / (P + 0.2) + 0.5, rel=SETTLED * 10) == P
+    assert (e[60], V[60]) == (0, 1)
+    after = 0.81 * (0.81 * P * 0.2 / (P + 0.2) + 0.5) + 0.5
+    assert V[61] == pytest.approx(after + 0.2)
+    assert V[119] == pytest.approx(V[59])
+    x, p = 0.0, 1.0
+    for k in range(50):
+        assert (e[k], V[k]) == pytest.approx((y[k, 0] - x, p + 0.2))
+        x = 0.9 * (x + p / (p + 0.2) * e[k])
+        p = 0.81 * p * 0.2 / (p + 0.2) + 0.5
+
+
+def test_constant_forces_and_offsets_are_followed():
+    """x⁺ = a x + d ends at d/(1 − a); the sensor adds its offset."""
+    y = np.full((400, 1), 0.3 / 0.1 + 5.0)
+    finite, e, _ = filtered(y, drive=0.3, offset=5.0)
+    assert finite and abs(e[-1]) < 1e-9
+    assert not filtered(np.full((3, 1), 1e200))[0]
+    assert not filtered(y[:3], r=-9.0)[0]
+
+
+def test_smoothed_signs_have_slopes_and_their_limits():
+    v, width = sp.symbols("v width", real=True)
+    sign, size = (_smooth(of(v), width) for of in (sp.sign, sp.Abs))
+    for speed in (-30.0, 20.0):
+        at = {v: speed, width: 0.01}
+        assert float(sign.subs(at)) == pytest.approx(np.sign(speed), abs=1e-6)
+        assert float(size.subs(at)) == pytest.approx(abs(speed), abs=1e-5)
+    assert float(sp.diff(sign, v).subs({v: 0.0, width: 0.5})) == pytest.approx(2.0)
