@@ -34,8 +34,8 @@ def identify(
 ) -> LagrangianEstimate:
     """Identify L and D of a free or driven motion; nothing is set per system.
 
-    1. Smoothed without a law, and a start from it: all candidates by least squares of a
-       driven motion, null vectors of a free one.
+    1. Smoothed without a law, and a start from it: filtered forces of a driven motion,
+       null vectors of a free one.
     2. Path, coefficients, process noise and sensor noise by the iterated smoother;
        terms by the likelihood of all candidates; again until the terms stay.
     3. The width within which dry friction turns is profiled.
