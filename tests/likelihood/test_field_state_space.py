@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from leastaction.core.library import staying
 from leastaction.likelihood.field_state_space import (
     FieldCandidates,
     Line,
@@ -164,3 +165,11 @@ def test_channels_have_the_shapes_of_their_places():
         expected[rows] = shapes[rows]
         np.testing.assert_array_equal(part, expected)
     assert not channels.absolute.any()
+
+
+def test_uniform_damping_is_in_a_law_for_certain():
+    losses = ("u_xt**2", "3*u_t**2", "x*u_t**2", "u_xt*u_t")
+    candidates = FieldCandidates("u", L, losses, "3*u_t**2")
+    assert [each.column for each in candidates.dampers] == [len(L) + 1]
+    assert staying(candidates.dampers, [0]) == [len(L) + 1]
+    assert FieldCandidates("u", L, losses[:1], "3*u_t**2").dampers == []

@@ -144,8 +144,12 @@ class Candidates(NamedTuple):
         return cls(wide, names, count, usable, [*range(count, more)])
 
     def search(self, likelihood: Likelihood) -> Search:
-        """Search among them under a force of equal strength everywhere."""
-        return Search(likelihood, self.usable, self.further, self.names, ("equal",))
+        """Search among them under a force of equal strength everywhere.
+
+        Uniform damping stays in the law, as viscous damping of a machine does.
+        """
+        about = self.usable, self.further, self.names, ("equal",)
+        return Search(likelihood, *about, self.fields.dampers)
 
 
 def identify(

@@ -21,7 +21,7 @@ import sympy as sp
 from numpy.polynomial import Polynomial, legendre
 
 from leastaction.core.expressions import parse, symbol
-from leastaction.core.library import multiples
+from leastaction.core.library import Damper, multiples
 from leastaction.ensembles.sensor_records import Channels
 from leastaction.ensembles.state_space import StateSpace
 
@@ -180,6 +180,16 @@ class FieldCandidates:
                 f"library.reference: {reference} is no multiple of {u_t}**2"
             )
         return matches
+
+    @property
+    def dampers(self) -> list[Damper]:
+        """Uniform damping, a multiple of u_t² in D: its column among all candidates."""
+        count, u_t = len(self.lagrangian), self.jet(1)[0]
+        return [
+            Damper(count + place, frozenset([0]), frozenset())
+            for place, loss in enumerate(self.terms("dissipation"))
+            if loss.free_symbols == {u_t}
+        ]
 
     @property
     def mass(self) -> float:
