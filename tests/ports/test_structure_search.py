@@ -89,7 +89,7 @@ def test_the_rise_of_a_dropped_coefficient_is_that_of_a_fit_without():
         assert starts[k] == pytest.approx(without.theta, abs=1e-6)
 
 
-def test_scales_of_h_change_no_coefficient():
+def test_scales_of_h_are_factors_of_coefficients():
     """x → factors in H_j and 1/factors in column j; of diagonal laws exactly."""
     one = law()
     theta = theta_of(one, **TRUTH)
