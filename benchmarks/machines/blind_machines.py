@@ -331,6 +331,17 @@ def _driven_arms(rng):
     return driven(rng, ["p", "q"], L, D, ["p", "q"], sizes, start, units)
 
 
+def relative_arms(rng):
+    """Two driven arms by the angles of their joints."""
+    a, g1, g2 = draw(rng, 0.28, 9, 4)
+    L = f"{a}*pdot**2/2 + 0.14*(pdot + rdot)**2/2 + 0.09*pdot*(pdot + rdot)*cos(r)"
+    L += f" + {g1}*cos(p) + {g2}*cos(p + r)"
+    D = "0.01*pdot**2/2 + 0.006*abs(pdot) + 0.006*rdot**2/2 + 0.004*abs(rdot)"
+    units, start = {"p": "rad", "r": "rad"}, np.array([0.5, -0.5, 0, 0])
+    sizes = [(0.3, 0.8), (0.2, 0.5)]
+    return driven(rng, ["p", "r"], L, D, ["p", "r"], sizes, start, units)
+
+
 def late_arms(rng):
     """Two driven arms whose inputs act two rows late."""
     made = _driven_arms(rng)
@@ -560,6 +571,7 @@ INSIDE = (
         three_arms,
         stale_samples,
         late_arms,
+        relative_arms,
         no_hidden_state,
         two_storeys,
         four_storeys,

@@ -133,12 +133,14 @@ def _dispersion(innovations: Innovations, scores: np.ndarray) -> float:
     """Mean variance of `scores` over the one that they have of white innovations.
 
     A likelihood ratio is that many times χ² on average where innovations are not white
-    (Rao and Scott, J. Am. Stat. Assoc. 76 (1981) 221).
+    (Rao and Scott, J. Am. Stat. Assoc. 76 (1981) 221). It is no less than their
+    correlation length: errors of the integrator that made a motion repeat within a
+    stretch, and sums of their scores do not vary between stretches.
     """
     if whiteness(innovations) > LEAST_WHITENESS:
         return 1.0
     rows, _ = of_stretches(innovations, scores)
-    return max(float((rows**2).sum()) / scores.shape[1], 1.0)
+    return max(float((rows**2).sum()) / scores.shape[1], innovations.correlation_length)
 
 
 def of_forces(fit: Fit) -> np.ndarray:
