@@ -147,8 +147,18 @@ def test_units_of_a_dataset_are_used(law):
     for more in ({}, {"coordinates": ["x"]}):
         found = learn(dataset, time="ms", **more)
         assert np.allclose(coefficients(found), coefficients(law), rtol=1e-6)
-    force = dataset.assign(force=("ms", np.sin(TIME)))
-    assert "input" in learn(force, time="ms", inputs={"x": "force [N]"}).observations
+
+    # Forced, of 2 kg: ẍ = −9 x − 0.3 ẋ + sin(t)/2.
+    def rate(t, state):
+        return state[1], -9 * state[0] - 0.3 * state[1] + np.sin(t) / 2
+
+    x = solve_ivp(rate, (0, 20), [0.3, 0.0], t_eval=TIME, rtol=1e-9).y[0]
+    x += 1e-4 * np.random.default_rng(2).standard_normal(len(x))
+    forced = {"x": ("ms", 1e3 * x, {"units": "mm"}), "force": ("ms", np.sin(TIME))}
+    forced = xr.Dataset(forced, coords=dataset.coords)
+    found = learn(forced, time="ms", inputs={"x": "force [N]"})
+    assert "input" in found.observations
+    assert found.coefficient("xdot**2") == pytest.approx(1.0, rel=0.01)
 
 
 def test_velocities_are_known_by_their_name():

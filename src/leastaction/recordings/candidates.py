@@ -33,9 +33,10 @@ def distinct_forces(
     """Candidates without those whose force no sample tells from that of simpler ones.
 
     A joint that never turns back has a Coulomb friction that is a constant, as is the
-    force of a potential linear in its angle. Such combinations of forces would be null
-    vectors without any inertia. Terms with accelerations are not touched: theirs is the
-    relation that is looked for.
+    force of a potential linear in its angle. Of a free motion such combinations of
+    forces would be null vectors without any inertia; among those of a driven one the
+    search decides. Terms with accelerations are not touched: theirs is the relation
+    that is looked for.
     """
     massive = library_equations(terms).has_mass[columns]
     gram = equations["gram"].values[0][np.ix_(columns, columns)]

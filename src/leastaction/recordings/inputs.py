@@ -39,7 +39,7 @@ SHARED = "shared"  # one unknown gain of all inputs
 OPPOSED = (
     "with the recorded input as it is all masses are negative: it acts against its "
     "coordinate, as the acceleration of the ground does; write `reverse: true` beside "
-    "its column"
+    "its column, or leave out an input that does not move it"
 )
 
 

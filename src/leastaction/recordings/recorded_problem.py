@@ -78,8 +78,10 @@ def problem_of(
 ) -> Problem:
     """Training data, candidates and their compiled motions."""
     terms = Library.from_config(library, [str(n) for n in equations["dof"].values])
-    columns = distinct_forces(terms, free_columns(equations), equations)
     inputs, unknowns, begun = inputs_of(observations), [], None
+    columns = free_columns(equations)
+    if inputs is None:
+        columns = distinct_forces(terms, columns, equations)
     if inputs is not None:
         unknowns = unknowns_of(observations, inputs)
         start = json.loads(equations.attrs["input_start"])
