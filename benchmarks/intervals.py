@@ -3,7 +3,7 @@
     python benchmarks/intervals.py --seeds 5001 20
     python benchmarks/intervals.py --damping 0.1 --noise 0.005
 
-A ring, u_tt = u_xx − V'(u) − γ u_t at 24 nodes of a ring, by SciPy, spectral in x,
+A ring, u_tt = u_xx − V'(u) − γ u_t at 24 nodes, by SciPy, spectral in x,
 V' = u + u³ of odd seeds and u + .6 u² + u³ of even ones; 8 motions of 26 snapshots, of
 which two are held out and forecast. A line of each draw, then the counts. Lines at a
 few sensors: benchmarks/machines/lines.py.
