@@ -149,7 +149,7 @@ def test_a_long_table_gives_the_law_of_the_wide_one(tmp_path):
 @pytest.mark.parametrize(
     "spoilt, more, message",
     [
-        (lambda u: u[:, :, :5], {}, "there are 5 nodes; expected 8 or more"),
+        (lambda u: u[:, :, :5], {}, "number of nodes: 5; expected 8 or more"),
         (lambda u: u[:, :12], {}, "the longest stretch without a gap has 12 rows"),
         (lambda u: u, {"ends": "fixed"}, "the ends move by .* of the largest motion"),
         (lambda u: u, {"length": None}, "length: it is missing"),
