@@ -137,7 +137,7 @@ def test_the_table_has_printed_numbers_beside_ours():
 
 
 def test_findings_follow_the_results():
-    """Bands of the synthetic rollouts do not grow; an energy that does is told."""
+    """Bands of the synthetic rollouts do not grow; an energy that does is named."""
     assert "grow" in finding("snapshots", [panel()])
     assert "the range does not grow" in finding("modified_energy", [panel()])
     found = rollout()
