@@ -815,8 +815,8 @@ def page(makers: Mapping[str, Callable], listed: Mapping, drawn) -> str:
 OUTCOMES = """*Covered*: coefficients inside their 95 % intervals. *Width*: half of
 these, in % of the coefficient. Outcomes of a draw:
 
-- right: the terms of the truth, plainly found; viscous damping stays in every law of a
-  machine, and where there is none its coefficient is one of zero
+- right: the terms of the truth, plainly found; uniform viscous damping stays in every
+  law, of a machine or a line; of a machine without it, it is a coefficient of zero
 - right terms, intervals miss: more coefficients outside than one draw in a hundred of
   errors with their correlation has (of independent ones two of three), or one by more
   than its width
