@@ -49,7 +49,7 @@ def test_nothing_depends_on_the_order_of_the_trajectories(paths, expected):
     close(found.volatility().volatility, expected.volatility().volatility)
 
 
-def test_they_are_what_the_definition_says(paths):
+def test_they_agree_with_the_definition(paths):
     """By hand for u_x², whose force on its own eigenvectors is −λ q."""
     dt = 1e-3
     library = LIBRARY | {"lagrangian": [{"terms": ["u_t**2", "u_x**2"]}]}
@@ -76,7 +76,7 @@ def test_they_are_what_the_definition_says(paths):
         close(found.moments["instrument_gram"].values[0, g, 0, 0, 0], (z * z).sum())
 
 
-def test_candidates_that_say_nothing_change_nothing(paths, expected):
+def test_uninformative_candidates_change_nothing(paths, expected):
     null = LIBRARY | {
         "lagrangian": [*LIBRARY["lagrangian"], {"pooled": ["u*u_x", "u_xx", "u_t"]}]
     }

@@ -32,7 +32,7 @@ def test_every_figure_is_a_function_of_the_module_that_is_named_for_it():
         assert callable(getattr(import_module(module), name)), name
 
 
-def test_every_kind_of_data_shows_figures_that_there_are():
+def test_every_kind_of_data_shows_existing_figures():
     for names in example_figures().values():
         assert 1 <= len(set(names)) == len(names) and set(names) <= set(figures())
 
