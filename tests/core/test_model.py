@@ -19,6 +19,7 @@ from leastaction.core.model import (
     acceleration_function,
     interval,
     latex,
+    load,
     model_of,
     rounded,
     simulate,
@@ -526,6 +527,18 @@ def test_of_replicates_and_cases_one_is_chosen():
         model_of(data, noise_mode="shared")
     with pytest.raises(ContractError, match="the dataset"):
         model_of(data.assign_attrs(contract="observations"))
+
+
+def test_a_saved_model_is_loaded_by_its_replicate(tmp_path):
+    path = tmp_path / "model.nc"
+    two = estimate(**CONSTANT).isel(replicate=[0, 0]).assign_coords(replicate=[0, 1])
+    two["coefficient_estimate"][1, 2] = -3.0
+    IdentifiedModel(two).save(path)
+    assert [load(path, k).coefficient("x**2") for k in (0, 1)] == [-2.0, -3.0]
+    assert load(path).coefficient("x**2") == -2.0
+    assert str(load(path)) == str(IdentifiedModel(estimate(**CONSTANT)))
+    with pytest.raises(IndexError, match=f"{path} has replicates 0 ... 1, not 2"):
+        load(path, 2)
 
 
 def test_symmetries_are_those_on_a_thousand_states_of_size_one():
