@@ -807,8 +807,8 @@ def page(makers: Mapping[str, Callable], listed: Mapping, drawn) -> str:
 OUTCOMES = """*Covered*: coefficients inside their 95 % intervals. *Width*: half of
 these, in % of the coefficient. Outcomes of a draw:
 
-- right: the terms of the truth, plainly found; uniform viscous damping stays in every law of
-  a machine or a line, also if its interval holds zero
+- right: the terms of the truth, plainly found; uniform viscous damping stays in every
+  law, of a machine or a line, also if its interval holds zero
 - right terms, intervals miss: more coefficients outside than one draw in a hundred of
   errors with their correlation has (of independent ones two of three), or one by more
   than its width
