@@ -91,9 +91,10 @@ def test_errors_of_the_force_are_those_of_its_parameters(force, scaled):
     spread[2] = spread[:, 2] = 0
     spread[2, 2] = 1e-12
     certain = force_covariance(model, fit, scaled)[1]
-    spread[2] = spread[:, 2] = np.inf  # an unknown gain adds none
-    unknown = force_covariance(model, fit, scaled)[1]
-    np.testing.assert_allclose(unknown, certain, rtol=1e-5)
+    for none in (np.inf, 0.0):  # neither an unknown gain nor an exact one adds any
+        spread[2] = spread[:, 2] = none
+        error = force_covariance(model, fit, scaled)[1]
+        np.testing.assert_allclose(error, certain, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

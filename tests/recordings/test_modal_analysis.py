@@ -106,7 +106,7 @@ def test_joined_setups_have_the_names_of_all(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("# low, high\n")
 
 
-def test_a_short_record_is_said_to_be_short():
+def test_a_short_record_is_reported_as_short():
     y = table(outputs(0, 2000), "abc")
     text = "fewer than 8 modes are missed, invented"
     assert text in str(la.modes(y[:60], time="t"))

@@ -201,7 +201,7 @@ def test_a_law_whose_bath_has_a_temperature_is_calibrated():
     assert calibration_of(observations.assign_attrs(particle="{}")) is None
 
 
-def test_a_law_without_a_calibration_says_why():
+def test_a_law_without_a_calibration_states_why():
     class Short:
         @property
         def calibration(self):
@@ -229,7 +229,7 @@ def test_a_wrong_bath_is_refused_before_any_job(changes, message, tmp_path):
         recording_from_config("bead", recording, tmp_path)
 
 
-def test_what_a_recording_says_of_its_bath_reaches_the_law(tmp_path):
+def test_the_bath_of_a_recording_reaches_the_law(tmp_path):
     from leastaction.recordings.configuration import import_settings
     from leastaction.recordings.import_recording import import_recording
     from leastaction.recordings.learn import described

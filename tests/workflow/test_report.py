@@ -115,7 +115,7 @@ def report(finished):
     return finished.folder / "report.html"
 
 
-def test_the_front_page_tells_the_story(report, tmp_path):
+def test_the_front_page_summarises_the_results(report, tmp_path):
     seen = visit(report, FRONT, tmp_path)
     assert seen["problems"] == [] and seen["network"] == []
     found = seen["found"]

@@ -518,7 +518,7 @@ def force_covariance(
             root = np.linalg.solve(model.at(parameters.coefficients)[0], root)
         return root @ root.T / (parameters.gain**2 if scaled else 1.0)
 
-    known = np.isfinite(np.diag(fit.covariance))
+    known = np.isfinite(np.diag(fit.covariance)) & (np.diag(fit.covariance) > 0)
     step = np.where(known, np.sqrt(np.diag(fit.covariance)), 1.0) * 1e-3
     slopes = np.array(
         [

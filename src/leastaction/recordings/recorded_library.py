@@ -198,7 +198,7 @@ def stribeck_losses(
                 "smallest and a largest velocity above zero"
             )
         first, last = np.floor(np.log10(low)), np.floor(np.log10(high))
-        scales = [m * 10.0**p for p in np.arange(first, last + 1) for m in (1, 2, 5)]
+        scales = [m * 10.0**p for p in np.arange(first, last + 2) for m in (1, 2, 5)]
         near = 1 + 1e-9
         scales = [f"{v:g}" for v in scales if low / near <= v <= high * near]
         if not scales:
