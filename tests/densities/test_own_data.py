@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.densities.own_data import _refuse_relaxing
 
 STEP, SUBSTEPS, RUNS = 0.05, 10, 10
 TRUTH = {"-x**2/2": 1.0, "-x**4/4": 0.5, "1": 1.0, "x**2": 0.36}
@@ -99,10 +100,21 @@ def test_a_wrong_record_is_refused(spoilt, first):
         learned(table(spoilt(paths(3, RUNS, 4000))))
 
 
-def test_a_transient_is_no_stationary_record():
-    states = paths(5, 1, 8_000, start=15.0)
+@pytest.mark.parametrize(
+    ("count", "rows", "start"), [(1, 8_000, 15.0), (200, 200, 3.0), (400, 100, 1e-3)]
+)
+def test_a_transient_is_no_stationary_record(count, rows, start):
+    """Parts of many runs that all relax are alike: each run is compared with itself."""
+    states = paths(5, count, rows, start=start)
     with pytest.raises(la.RecordingError, match="the motion is not stationary"):
         learned(table(states))
+
+
+@pytest.mark.parametrize("rows", [20, 100])
+def test_runs_shorter_than_the_memory_may_be_stationary(rows):
+    """Of settled runs no more are refused than the level of the test says."""
+    states = paths(7, 400, 100)[:rows]
+    _refuse_relaxing(list(states.swapaxes(0, 1) ** 2), ["x", "xdot"])
 
 
 def test_a_missing_term_is_on_the_first_line():
