@@ -88,6 +88,7 @@ def five_point(speed: float = 1.5, mass: float = 0.5, **basis) -> DiscreteDensit
         (in_time, 0, [0, 2], 0.5),
         (in_space, first, [0, 2], -speed / 2),
         (in_space, first, [2, 0], -mass / 2),
+        *[(in_space, first, [4, 0], -cubic / 4)] * bool(cubic),
     ):
         place = block.powers.tolist().index(power)
         coefficients[before + place] = value / block.weights[place]
