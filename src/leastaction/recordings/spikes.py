@@ -11,7 +11,7 @@ from leastaction.recordings.splitting import Trajectory
 
 # Neighbours at ±i and ±j that predict a sample by the cubic through them.
 PAIRS = ((1, 2), (1, 3), (2, 3), (2, 4), (3, 4))
-REACH = 4
+REACH = max(map(max, PAIRS))
 # A spike is off by so many standard deviations, from the median of its surroundings.
 DEVIATIONS, STD_PER_MEDIAN = 10.0, 1.4826
 SAMPLES_AROUND = 201
