@@ -76,7 +76,7 @@ def imported(settings: Mapping) -> tuple[xr.Dataset, dict[str, xr.Dataset]]:
 
 
 def _samples(part: Mapping, kind: Kind) -> tuple[Samples, list[str]]:
-    """Columns on even times, and what there is to say of them."""
+    """Columns on even times, and remarks on them."""
     part = _wide(part) if part["position"] else part
     channels = columns_of(_expanded(part), kind)
     order = [s for s in kind.sections if s in channels and s != "inputs"]

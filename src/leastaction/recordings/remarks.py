@@ -248,7 +248,7 @@ def remarks(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
 
 
 def _inputs(model: xr.Dataset, stated: Mapping) -> list[str]:
-    """What lies between inputs and forces, where it was asked for or seen."""
+    """What lies between inputs and forces, where it was requested or is significant."""
     texts: list[str] = []
     lags: dict[tuple[float, float], list[str]] = {}
     for a, name in enumerate(map(str, model["dof"].values)):
@@ -427,7 +427,7 @@ def doubts(model: xr.Dataset) -> list[str]:
 
 
 def of_inputs(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
-    """Lag and gain of the inputs of a randomly excited motion, seen or asked for."""
+    """Requested or significant lags and gains of inputs of a random motion."""
     (gain, of_gain), (lag, of_lag) = (
         (float(model[f"input_{what}_estimate"]), float(model[f"input_{what}_std"]))
         for what in ("gain", "lag")
