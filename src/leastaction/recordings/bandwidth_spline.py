@@ -35,8 +35,6 @@ HIGHEST_DIFFERENCE = 6
 MOTION_IN_DIFFERENCES = 0.25
 # Median of χ² with two degrees of freedom over its mean.
 MEDIAN_OF_PERIODOGRAM = np.log(2)
-# Fraction of the Nyquist frequency taken where the spectrum never reaches the noise.
-COARSE_BANDWIDTH_OF_NYQUIST = 0.8
 KNOTS_PER_BANDWIDTH = 5
 # Samples per knot at least: with fewer, the spline has more freedom than the data.
 LEAST_SAMPLES_PER_KNOT = 2
@@ -177,9 +175,7 @@ def _knee(f, density, line, main, dt) -> float:
     quiet = (f > LEAST_BANDWIDTH_OF_MAIN * main) & (
         _smoothed(density) < MOTION_OVER_NOISE * line
     )
-    return (
-        f[np.argmax(quiet)] if quiet.any() else COARSE_BANDWIDTH_OF_NYQUIST * 0.5 / dt
-    )
+    return f[np.argmax(quiet)] if quiet.any() else 0.5 / dt
 
 
 def _smoothed(density: np.ndarray, width: int = 9) -> np.ndarray:
