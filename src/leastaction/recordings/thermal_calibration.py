@@ -430,10 +430,10 @@ def known_of_particle(stated: Mapping) -> dict[str, float]:
 
 def _spectrum(y: np.ndarray, dt: float, band) -> Spectrum:
     y = y - y.mean()
-    f = np.fft.rfftfreq(len(y), dt)
+    f = np.fft.rfftfreq(len(y), dt)[: (len(y) + 1) // 2]  # below that of Nyquist
     pairs = np.reshape((0.0, np.inf) if band is None else band, (-1, 2))
     trusted = np.any([(f >= low) & (f <= high) for low, high in pairs], axis=0)
-    inside = np.flatnonzero((f > 0) & (f < 0.5 / dt) & trusted)
+    inside = np.flatnonzero((f > 0) & trusted)
     raw = np.fft.rfft(y)[inside] / np.sqrt(len(y))
     smooth = tapered(y[:, None])[inside, 0]
     return Spectrum(f[inside], *(2 * dt * np.abs(d) ** 2 for d in (raw, smooth)))
