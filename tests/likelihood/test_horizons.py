@@ -209,7 +209,7 @@ def test_terms_that_agree_stay_and_others_are_excluded(share):
 
 
 def deviations(size):
-    """White innovations; deviations 2 and `size` of two coefficients, correlated by ½."""
+    """White innovations; deviations 2 and `size` of two coefficients."""
     rng = np.random.default_rng(1)
     return SimpleNamespace(
         standardised=lambda: iter([rng.standard_normal(400)]),
