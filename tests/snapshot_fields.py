@@ -74,13 +74,15 @@ def waves(
     return found
 
 
-def five_point(speed: float = 1.5, mass: float = 0.5, **basis) -> DiscreteDensity:
-    """Of u_tt = c² u_xx − m u: waves have cos ω dt = 1 − dt² K(θ)/2.
+def five_point(
+    speed: float = 1.5, mass: float = 0.5, cubic: float = 0.0, **basis
+) -> DiscreteDensity:
+    """Of u_tt = c² u_xx − m u − k u³: waves have cos ω dt = 1 − dt² K/2.
 
-    K = 2 c² (1 − cos θ)/dx² + m (1 + cos θ)/2.
+    K = 2 c² (1 − cos θ)/dx² + (m + 3 k u²) (1 + cos θ)/2 about a uniform field u.
     """
     given = {"time_step": 0.2, "spacing": 0.5} | basis
-    features = StencilBasis("edges", 1, 2, 3.0, **given)
+    features = StencilBasis("edges", 1, 4 if cubic else 2, 3.0, **given)
     in_time, in_space = features.blocks
     coefficients = np.zeros(features.size)
     first = len(in_time.powers)
@@ -88,6 +90,7 @@ def five_point(speed: float = 1.5, mass: float = 0.5, **basis) -> DiscreteDensit
         (in_time, 0, [0, 2], 0.5),
         (in_space, first, [0, 2], -speed / 2),
         (in_space, first, [2, 0], -mass / 2),
+        *[(in_space, first, [4, 0], -cubic / 4)] * bool(cubic),
     ):
         place = block.powers.tolist().index(power)
         coefficients[before + place] = value / block.weights[place]

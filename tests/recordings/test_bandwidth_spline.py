@@ -49,7 +49,7 @@ def test_spectrum_of_a_sine_in_white_noise():
 
 @pytest.mark.parametrize("length, second", [(1.0, 1.0), (1e3, 1.0), (1.0, 1e-3)])
 def test_spectrum_in_other_units(length, second):
-    """An offset and a slope change nothing; units scale as the quantities do."""
+    """An offset and a drift change nothing; units scale as the quantities do."""
     y = swinging(1500)
     plain = spectrum([y], DT)
     other = spectrum([length * (y + 7.0 + 0.3 * np.arange(len(y)))], second * DT)
@@ -58,19 +58,6 @@ def test_spectrum_in_other_units(length, second):
     assert other.density == pytest.approx(size * plain.density, rel=1e-6)
     assert other.noise == pytest.approx(size * plain.noise, rel=1e-4)
     assert other.bandwidth * second == pytest.approx(plain.bandwidth)
-    assert other.slope == pytest.approx(plain.slope, rel=1e-4)
-
-
-def test_slope_of_a_motion_with_white_forces():
-    """Position of a damped oscillator with a white force: ω⁻⁴ above its resonance."""
-    rng, q, v = np.random.default_rng(3), 0.0, 0.0
-    path = np.empty(8000)
-    for n, kick in enumerate(rng.normal(size=len(path))):
-        v += (-4 * q - v) * DT + kick * np.sqrt(DT)
-        q += v * DT
-        path[n] = q
-    found = spectrum([path + 3e-4 * rng.normal(size=len(path))], DT)
-    assert found.slope == pytest.approx(-4, abs=0.4)
 
 
 @pytest.mark.parametrize("degree", range(6))

@@ -85,6 +85,28 @@ def test_speed_and_force_are_those_of_the_motion():
     )
 
 
+def test_of_a_nonlinear_field_waves_depend_on_the_uniform_field():
+    model = learned_field(five_point(cubic=2.0))
+    for base, mass in ((0.0, 0.5), (0.6, 0.5 + 6 * 0.36)):
+        square = (np.arccos(1 - DT**2 * stiffness(mass=mass) / 2) / DT) ** 2
+        made = model.squared_frequency(ANGLES, base)
+        np.testing.assert_allclose(made, square, rtol=1e-9)
+        speed = (square[2] - square[0]) / (ANGLES[2] / DX) ** 2
+        assert model.speed_squared(base) == pytest.approx(speed, rel=1e-8)
+        if not base:
+            assert model.speed_squared() == pytest.approx(speed, rel=1e-8)
+            np.testing.assert_allclose(model.squared_frequency(ANGLES), square)
+    u = np.array([0.3, -0.2])
+    np.testing.assert_allclose(model.slope(u), 0.5 * u + 2 * u**3, rtol=0.02)
+
+
+def test_what_a_model_does_not_say_is_none_of_it():
+    plain = LearnedField(five_point(), NODES, "u", 0.0, 6, 0.0, 0.0)
+    assert plain.longest == (0, 1) and plain.damping == plain.damping_std == 0
+    assert np.isnan([plain.speed, plain.speed_std]).all()
+    assert plain.misfit == 0 and plain.force.shape == (3, 0)
+
+
 def test_a_file_gives_the_model_back():
     model = learned_field(five_point(decay=0.9), waves=4, longest=(1, 3))
     again = LearnedField.from_dataset(stored(model))

@@ -127,6 +127,8 @@ def test_columns_that_are_multiples_are_refused():
     q[..., 2] = -2 * q[..., 0] + 1
     with pytest.raises(ValueError, match="c is a multiple of a; name another"):
         Positions().observations(samples(q, ("a", "b", "c")))
+    with pytest.raises(ValueError, match="b is a multiple of a; name another"):
+        Positions().observations(samples(q[..., [0, 2]], ("a", "b")))
     q[..., 2] += 1e-3 * q[..., 1]
     Positions().observations(samples(q, ("a", "b", "c")))
 
@@ -364,12 +366,12 @@ def test_natural_frequencies_are_those_of_the_discrete_motion():
     assert own_data._natural(saddle, q) is None
 
 
-@pytest.mark.parametrize("slope", [0.0, 0.3])
-def test_residuals_of_a_motion_are_tested_for_a_spring_of_its_own(slope):
+def test_residuals_of_a_motion_are_tested_for_a_spring_of_its_own():
     """By the F test of each motion's residuals on a constant and its positions."""
-    law = oscillators(np.array([[1.0, 0.0], [0.0, 2.0]]), np.zeros(2), 0.5)
-    rng = np.random.default_rng(6)
-    q = rng.normal(size=(4, 30, 2)).cumsum(axis=1) * 0.1
+    law = oscillators(np.diag([1.0, 2.0]), np.zeros(2), 0.5)
+    rng, turn = np.random.default_rng(6), 2 * np.arctan(np.sqrt([1.0, 2.0]) / 4)
+    phase = rng.uniform(0, 6, (4, 1, 2)) + turn * np.arange(30)[:, None]
+    q = np.cos(phase) + 1e-3 * rng.normal(size=phase.shape)
     rows = own_data.discrete_euler_lagrange(law.basis, q, 0.5, law.rule)
     missed = (rows @ law.coefficients).reshape(4, 28, 2)
     total, explained = (missed**2).sum(), 0.0
@@ -380,6 +382,7 @@ def test_residuals_of_a_motion_are_tested_for_a_spring_of_its_own(slope):
     used, left = 4 * 3 * 2, 4 * 28 * 2 - 24
     ratio = explained / used / ((total - explained) / left)
     share, p = own_data._run_by_run(law, q)
+    assert p > 1e-4
     assert share == pytest.approx(explained / total, rel=1e-9)
     assert p == pytest.approx(stats.f.sf(ratio, used, left), rel=1e-8)
 
@@ -500,6 +503,32 @@ def test_findings_of_positions(noise, share, p, error, outcome, monkeypatch):
             and "(12 % of the square, p = 1e-09)" in text
         )
     assert said.notes == [f"noise of the positions: {noise:.3g} (SI units)"]
+
+
+def test_positions_are_forecast_through_a_position_and_its_change(monkeypatch):
+    """Straight motions; the most certain frequency is the error of the law."""
+
+    def through(first, second, steps):
+        change = np.arange(steps + 1)[:, None] * (second - first)
+        return SimpleNamespace(positions=first + change)
+
+    law = SimpleNamespace(through=through, basis=SimpleNamespace(dof=2))
+    known = SimpleNamespace(from_dataset=lambda _: law)
+    monkeypatch.setattr(own_data, "LearnedLagrangian", known)
+    frequencies = {"frequencies": [1.0, 2.0], "frequency_std": [0.1, 0.06]}
+    monkeypatch.setattr(own_data, "_frequencies", lambda *_: dict(frequencies))
+    k = np.arange(20.0)
+    q = np.stack([1 + 0.5 * k, 2 - 0.2 * k], axis=1) * np.ones((2, 1, 1))
+    model = xr.Dataset({"row_error": ("replicate", [1e-3])})
+    made = Positions().predict(data_of(q), model, data_of(q), None, {})
+    np.testing.assert_allclose(made.estimate, q, atol=1e-6)
+    numbers = made.numbers
+    assert numbers["frequencies"] == [1.0, 2.0] and numbers["begin"] == 5
+    assert numbers["rms"] == pytest.approx(np.sqrt((q**2).mean()))
+    first, second = numbers["channels"]
+    law_error = 0.03 * q.std()
+    assert first["expected"] == pytest.approx(law_error, rel=1e-3)
+    assert (first["name"], second["name"]) == ("a", "b") and first["noise"] == 1e-3
 
 
 def test_the_demo_of_a_field_is_what_it_names():
