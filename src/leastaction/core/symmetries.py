@@ -69,7 +69,7 @@ class Symmetry:
     violation, bound
         ν, and what it would be allowed without the symmetry being denied.
     decided
-        Whether the bound is below the resolution asked for; where L was learned with
+        Whether the bound is below the required resolution; where L was learned with
         the symmetry, whether violation and bound together are.
     log_odds
         Logarithm of the evidence of L with this symmetry over that of L without, which

@@ -34,7 +34,7 @@ from scipy.stats import chi2
 from scipy.stats import t as student
 
 from leastaction.core.estimate import NORMAL_QUANTILE
-from leastaction.core.model import rounded
+from leastaction.core.model import LEAST_P_VALUE, rounded
 from leastaction.core.units import parsed_unit, registry
 from leastaction.ensembles.sensor_records import records_of
 from leastaction.ensembles.whittle import tapered
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 FOLDS = 8
 # Frequencies of a block of the test of the form, and blocks that the first fit sees.
 PER_BLOCK, FEWEST_BLOCKS = 100, 12
-# Below this p-value the form is refuted.
-LEAST_BACKING = 1e-3
 FILTERED, ALIASED, DIODE = "filtered", "aliased", "diode"
 SENSORS = {
     FILTERED: "anti-alias filter, no aliasing",
@@ -250,7 +248,7 @@ class Calibration:
         lines += ["", f"- sensor: {SENSORS[form.sensor]}"]
         verdict = (
             "agrees with this model"
-            if self.backing > LEAST_BACKING
+            if self.backing > LEAST_P_VALUE
             else "**contradicts** this model; leave out what a tone or another filter "
             "changes, by a `band` such as 100 to 20000 Hz"
         )
