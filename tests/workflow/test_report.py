@@ -107,8 +107,15 @@ return {
 
 LOOKS = {"front": FRONT, "search": SEARCH, "results": RESULTS}
 # One after the other.
-EACH = "const seen = {};\n%s\nreturn seen;" % "\n".join(
-    f"seen.{name} = await (async () => {{ {look} }})();" for name, look in LOOKS.items()
+EACH = "\n".join(
+    [
+        "const seen = {};",
+        *(
+            f"seen.{k} = await (async () => {{ {look} }})();"
+            for k, look in LOOKS.items()
+        ),
+        "return seen;",
+    ]
 )
 
 
