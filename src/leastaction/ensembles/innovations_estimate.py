@@ -410,7 +410,7 @@ def chain_of(model: StateSpace, fit: Fit) -> tuple[tuple[float, float], ...]:
 def words(
     search: SearchResult, labels: list[str], names: list[str]
 ) -> dict[str, tuple]:
-    """What can only be said in words."""
+    """Results of the search that are words."""
     best = names[search.absent[int(np.argmax(search.scores))]] if search.absent else ""
     of_law, of_losses = undetermined(replace(search.fit, total=None), labels)
     texts = {

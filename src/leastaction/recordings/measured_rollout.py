@@ -20,14 +20,13 @@ from leastaction.likelihood.measured_motion import MeasuredMotion
 from leastaction.likelihood.noise_levels import NoiseLevels
 from leastaction.recordings.candidates import smooth_friction
 from leastaction.recordings.contracts import CONTRACTS, held_out, pieces
+from leastaction.recordings.excitation import PERIODS_PER_WINDOW
 from leastaction.recordings.inputs import inputs_of
 from leastaction.recordings.units_of_terms import energy_and_force_units
 from leastaction.trajectories.variational_equations import variational_equations
 
 # Part of a trajectory that fixes its initial state, main periods.
 PERIODS_OF_START = 0.45
-# Windows whose residuals show what is missing in the forces, main periods.
-PERIODS_OF_RESIDUAL_WINDOW = 3.0
 # Rms input, over that of all data, below which a motion is free.
 INPUT_OF_FREE_MOTION = 0.1
 # Samples per main period of what is stored; the errors are those of all samples.
@@ -75,7 +74,7 @@ def predict(
     for part in pieces(observations):
         forces.append(law.force_error(part, window))
         path, band = law.free_run(part, start)
-        residual = law.residual(part, PERIODS_OF_RESIDUAL_WINDOW * period)
+        residual = law.residual(part, PERIODS_PER_WINDOW * period)
         stored.append((observations["q"].values[0][part], path, band, residual))
     about = {"start": start, "learned_from": int(in_sample), "period": period}
     energy, units = energy_and_force_units(IdentifiedModel(model), observations)
