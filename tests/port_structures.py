@@ -4,6 +4,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import sympy as sp
+import xarray as xr
 
 from leastaction.core.expressions import parse
 from leastaction.ports.port_structure import Candidates, PortStructure
@@ -65,3 +66,38 @@ def truth(
     given = free.matrices(theta)[0].tolist() if known else "unknown"
     structure = PortStructure.of(found, 1, structure=given, **options)
     return structure, theta[[free.names.index(k) for k in structure.names]]
+
+
+# dx/dt = (J - R) grad H + B u with H = 2 a² + b²/2 + a⁴/4.
+TERMS, WEIGHTS = ["a**2", "b**2", "a**4", "a*b"], np.array([2, 0.5, 0.25, 0.0])
+STRUCTURE = np.array([[0.0, -1.5], [1.5, 0.0]])
+RESISTANCE = np.array([[0.0, 0.25], [0.25, 1.0]])
+PORT = np.array([[1.0], [0.0]])
+
+
+def identified(**changes) -> xr.Dataset:
+    """A model of a motor; functions g are a, b and a³ in this order."""
+    gradient = np.array([[4, 0, 1], [0, 1, 0]])  # of a, b, a³
+    of = {
+        "structure_estimate": ("row effort", STRUCTURE),
+        "structure_std": ("row effort", np.full((2, 2), 0.1)),
+        "dissipation_estimate": ("row effort", RESISTANCE),
+        "dissipation_std": ("row effort", np.full((2, 2), 0.01)),
+        "port_estimate": ("row port", PORT),
+        "port_std": ("row port", np.full((2, 1), 0.05)),
+        "coefficient_estimate": ("term", WEIGHTS),
+        "coefficient_std": ("term", np.full(4, 0.02)),
+        "drift_estimate": ("row function", (STRUCTURE - RESISTANCE) @ gradient),
+        "gauge_dimension": ("assumption", np.array([2.0, np.nan])),
+        "chi_square_ratio": ("", 1.234),
+        "form_p_value": ("", 0.25),
+        "coefficients": ("", 16.0),
+        "equations": ("", 12.0),
+        "refusal": ("", ""),
+    }
+    values = {
+        name: (("replicate", *dims.split()), np.array(changes.get(name, value))[None])
+        for name, (dims, value) in of.items()
+    }
+    coords = {"state": ["a", "b"], "term": TERMS, "assumption": ["found", "J known"]}
+    return xr.Dataset(values, coords=coords)

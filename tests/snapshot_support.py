@@ -1,14 +1,18 @@
 """Motions for tests of Lagrangian Shadow Integration."""
 
 from collections.abc import Callable, Sequence
+from itertools import combinations_with_replacement
 
 import numpy as np
 import sympy as sp
 import xarray as xr
 
 from leastaction.core.euler_lagrange import symbols, velocity_names
+from leastaction.core.expressions import parse
 from leastaction.core.multi_index import multi_indices
 from leastaction.core.simulation import halton_starts
+from leastaction.snapshots.bases import Basis
+from leastaction.snapshots.learned_model import LearnedLagrangian
 
 
 def pendulum_rate(state):
@@ -120,3 +124,40 @@ def partial_derivatives(
         return np.array([np.broadcast_to(row, len(q)) for row in rows], dtype=float)
 
     return evaluated
+
+
+class Expressions(Basis):
+    """Expressions in (q, q̇) as functions of a basis."""
+
+    def __init__(self, names: Sequence[str], texts: Sequence[str]):
+        self.variables = symbols([*names, *velocity_names(names)])
+        self.dof, self.size = len(names), len(texts)
+        self.functions = [parse(text, map(str, self.variables)) for text in texts]
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.functions))
+
+    def partial(self, state: np.ndarray, *axes: int) -> np.ndarray:
+        """Derivatives of all functions, (sample, function)."""
+        by = [self.variables[i] for i in axes]
+        slopes = [sp.diff(f, *by) if by else f for f in self.functions]
+        values = sp.lambdify(self.variables, slopes, "numpy")(*np.transpose(state))
+        columns = [np.broadcast_to(value, len(state)) for value in values]
+        return np.array(columns, dtype=float).T
+
+    def jet(self, coefficients: np.ndarray):
+        """No compiled rollouts."""
+        raise NotImplementedError
+
+
+def oscillators(stiffness: np.ndarray, rest: np.ndarray, time_step: float, **more):
+    """Law q̈ = −K (q − rest) of unit masses, learned without an error."""
+    names = [f"q{i}" for i in range(len(rest))]
+    texts = [f"{v}**2/2" for v in velocity_names(names)]
+    products = list(combinations_with_replacement(range(len(rest)), 2))
+    texts += [f"{names[i]}*{names[k]}" for i, k in products] + names
+    bends = [-stiffness[i, k] / (1 + (i == k)) for i, k in products]
+    coefficients = np.array([*[1.0] * len(rest), *bends, *stiffness @ rest])
+    basis = Expressions(names, texts)
+    about = {"coordinates": tuple(names)} | more
+    return LearnedLagrangian(basis, coefficients, time_step, "midpoint", **about)

@@ -24,6 +24,7 @@ from scipy.linalg import expm
 
 import leastaction as la
 from leastaction.core.estimate import NORMAL_QUANTILE
+from leastaction.core.library import damped_coordinates
 from leastaction.recordings.physical_parameters import covariance_of
 from leastaction.recordings.refusals import RecordingError
 
@@ -637,8 +638,8 @@ def _judged(machine: Machine):
                 raise
             return outside, none, none, "", first
         missing = compared.missing
-        extra = [t for t in compared.extra if not _holds_zero(law, t)]
         names, *numbers = _errors(law, compared)
+        extra = [t for t in compared.extra if f"D: {t}" not in names]
     errors, widths, correlation = numbers
     terms = "".join(f" − {t}" for t in missing)
     terms += "".join(f" + {t}" for t in extra)
@@ -649,9 +650,9 @@ def _judged(machine: Machine):
     else:
         covered = is_covered(errors, correlation)
         kind = "right" if covered else "right terms, intervals miss"
-    errors, widths = (
-        dict(zip(names, map(float, values), strict=True)) for values in (errors, widths)
-    )
+    errors = dict(zip(names, map(float, errors), strict=True))
+    # Those of zero have no relative width, and are the last.
+    widths = dict(zip(names, map(float, widths), strict=False))
     return kind, errors, widths, terms.strip(), first
 
 
@@ -693,29 +694,36 @@ def is_covered(errors: np.ndarray, correlation: np.ndarray) -> bool:
     return bool(chance > 0.01 and errors.max(initial=0.0) < 2)
 
 
-def _holds_zero(law, term) -> bool:
-    rows = law.terms
-    mine = rows[(rows.term == term) & (rows.of == "D")]
-    return bool(len(mine) and ((mine.low <= 0) & (mine.high >= 0)).all())
-
-
 def _errors(law, compared) -> tuple[list, np.ndarray, np.ndarray, np.ndarray]:
     """Terms, errors over their half intervals, these over coefficients, correlation.
 
-    Of a random excitation coefficients count as independent.
+    Viscous damping that the truth has not stays in every law: it is a coefficient of
+    zero, the last ones, unless it is off by more than the width of its interval. Of a
+    random excitation coefficients count as independent.
     """
-    rows, names, places, errors, widths = law.terms, [], [], [], []
+    rows = law.terms
+    place = {(row.of, row.term): i for i, row in enumerate(rows.itertuples())}
+    half = law.interval_factor * rows["std"].to_numpy()
+    values = rows["value"].to_numpy()
+    names, places, errors, widths = [], [], [], []
     for term, error in zip(compared.terms, compared.error, strict=True):
         kind, name = ("D", term[3:]) if term.startswith("D: ") else ("L", term)
-        place = np.flatnonzero((rows.term == name) & (rows.of == kind))
-        if not len(place) or not rows["std"].iloc[place[0]] > 0:
+        i = place.get((kind, name))
+        if i is not None and half[i] > 0:
+            widths.append(half[i] / abs(values[i]))
+            errors.append(error / (1 + error) / widths[-1])
+            places.append(i)
+            names.append(term)
+    q = sp.symbols(law.coordinates)
+    v = sp.symbols([f"{name}dot" for name in law.coordinates])
+    for term in compared.extra:
+        i = place.get(("D", term))
+        if i is None or i in places or not damped_coordinates(sp.sympify(term), q, v):
             continue
-        mine = rows.iloc[place[0]]
-        width = law.interval_factor * mine["std"] / abs(mine.value)
-        errors.append(error / (1 + error) / width)
-        widths.append(width)
-        places.append(place[0])
-        names.append(term)
+        if abs(values[i]) < 2 * half[i]:
+            errors.append(values[i] / half[i])
+            places.append(i)
+            names.append(f"D: {term}")
     if "jackknife_coefficient" not in law.dataset:
         return names, np.array(errors), np.array(widths), np.eye(len(errors))
     covariance = covariance_of(law)[np.ix_(places, places)]
@@ -807,8 +815,8 @@ def page(makers: Mapping[str, Callable], listed: Mapping, drawn) -> str:
 OUTCOMES = """*Covered*: coefficients inside their 95 % intervals. *Width*: half of
 these, in % of the coefficient. Outcomes of a draw:
 
-- right: the terms of the truth, plainly found; viscous damping whose interval holds
-  zero stays in every law of a machine
+- right: the terms of the truth, plainly found; uniform viscous damping stays in every
+  law, of a machine or a line; of a machine without it, it is a coefficient of zero
 - right terms, intervals miss: more coefficients outside than one draw in a hundred of
   errors with their correlation has (of independent ones two of three), or one by more
   than its width

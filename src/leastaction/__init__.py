@@ -3,7 +3,7 @@
 A method is a step of a recipe (:mod:`leastaction.core.method`); a recipe identifies a
 law from observations, an :class:`xarray.Dataset`.
 
-Conventions: d/dt ∂L/∂q̇ − ∂L/∂q = −∂D/∂q̇ + S Ẇ; Itô unless said; SI units.
+Conventions: d/dt ∂L/∂q̇ − ∂L/∂q = −∂D/∂q̇ + S Ẇ; Itô unless stated; SI units.
 """
 
 import logging

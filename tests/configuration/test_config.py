@@ -135,7 +135,7 @@ def test_papers_keep_the_order_of_their_numbers():
     assert list(made["papers"]) == ["first", "second", "mine"]
 
 
-def test_a_figure_or_table_that_there_is_not_is_refused_with_what_was_meant():
+def test_an_unknown_figure_or_table_is_refused_with_the_nearest():
     study = {"figure": "sensr_study", "caption": "", "examples": {"p": ["e"]}}
     with pytest.raises(ConfigError) as caught:
         complete({"seed": 1, "studies": {"s": study}}, Project, "it")
@@ -317,7 +317,7 @@ def test_without_a_library_the_recommended_methods_learn_without_candidates(snap
     assert filled["estimators"]["recommended"]["assemble"]["method"] == "gram"
 
 
-def test_a_method_that_needs_candidates_says_so(harmonic):
+def test_a_method_that_needs_candidates_names_them(harmonic):
     del harmonic["library"]
     with pytest.raises(ConfigError, match="needs candidates, but 'library' is missing"):
         checked(harmonic)

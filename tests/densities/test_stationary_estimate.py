@@ -44,7 +44,7 @@ def test_j_has_a_degree_of_freedom_for_each_moment_beyond_the_unknown_ones():
     assert model["j_p_value"].item() > 0.99
 
 
-def test_a_density_that_no_law_has_is_said_on_the_first_line():
+def test_a_density_that_no_law_has_is_on_the_first_line():
     """A stiffness that is given 30 % too large, and moments that tell."""
     data = drawn(np.random.default_rng(7), 1_000_000)
     known = {**LIBRARY["known"], "lagrangian": {"-x**2/2": 1.3}}

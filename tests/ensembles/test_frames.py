@@ -173,7 +173,7 @@ def test_storeys_are_found_among_springs_and_dampers_between_all_floors():
     assert int(model.dataset["converged"]) == 1
 
 
-def test_the_absolute_acceleration_of_the_top_does_not_tell_storeys_apart():
+def test_the_absolute_acceleration_of_the_top_does_not_distinguish_storeys():
     """Its transfer function has no zeros: masses and springs change places."""
     both = [STIFFNESS] * 2, [DAMPING] * 2
     data = frame(*both, ("bddot + ground",), 0.3, 6000, 0.02, seed=2)
@@ -184,7 +184,7 @@ def test_the_absolute_acceleration_of_the_top_does_not_tell_storeys_apart():
     assert not found(both_floors, storeys(2), search=False).not_identifiable
 
 
-def test_changes_that_are_not_told_are_named_by_as_few_parameters_as_there_can_be():
+def test_undetermined_changes_are_named_by_as_few_parameters_as_possible():
     """Of two null vectors, each with a parameter that the other lacks."""
     theta, eye = np.array([2.0, -4.0, 1.0, 5.0]), np.eye(4)
     null = np.array([[1.0, -0.5, 0.0, 0.0], [0.0, 0.25, 1.0, 0.0]]).T

@@ -175,7 +175,7 @@ def test_a_law_from_noisy_displacements(duffing):
     assert str(found["search_stop"].values).startswith("the best absent candidate")
 
 
-def test_a_force_with_a_memory_is_told_from_white_noise():
+def test_a_force_with_a_memory_is_distinguished_from_white_noise():
     """Of one degree of freedom; τ comes out, and S stays the level at low frequency."""
     memory, dt = 0.5, 0.1
     rng = np.random.default_rng(3)

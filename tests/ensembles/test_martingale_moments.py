@@ -65,7 +65,7 @@ def test_moments_add_up_over_disjoint_ensembles(observations, moments):
     assert sum(half["samples"].item() for half in halves) == moments["samples"].item()
 
 
-def test_they_are_what_the_definition_says():
+def test_they_agree_with_the_definition():
     """Two steps of one path, by hand: Σ Z (Δ∂L/∂q̇ − ∫∂L/∂q dt), or Σ Z ∫∂D/∂q̇ dt."""
     dt = 0.01
     paths = observe(oscillator(), trajectories=1, steps=2, time_step=dt)

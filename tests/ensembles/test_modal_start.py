@@ -87,7 +87,7 @@ def test_exact_modes_give_the_coefficients(name):
 
 
 @pytest.mark.parametrize("rows", [[(0, 1, 0)], [(2, 0, 1)]])
-def test_one_sensor_tells_the_frequencies(rows):
+def test_one_sensor_determines_the_frequencies(rows):
     """Shapes are not seen; the start has the frequencies and is stable."""
     channels = sensors(*rows)
     terms = library()

@@ -63,14 +63,14 @@ def test_it_prints_its_lagrangian_with_errors_and_the_laws(path):
         (0.0, "The fit is NOT to be trusted: it fails its own tests (jump 0.8)"),
     ],
 )
-def test_it_says_whether_it_trusts_itself(observations, trusted, said):
+def test_an_estimate_reports_whether_it_is_reliable(observations, trusted, said):
     data = model_of(observations, {"xdot**2": 0.5, "x**2": -1.0}, [[1.0]])
     assert "own tests" not in str(IdentifiedModel(data.isel(replicate=0)))
     data = data.assign(trusted=("replicate", [trusted]), jump=("replicate", [0.8]))
     assert said in str(IdentifiedModel(data.isel(replicate=0)))
 
 
-def test_alternatives_are_said(observations):
+def test_alternatives_are_listed(observations):
     data = model_of(observations, {"xdot**2": 0.5, "x**2": -1.0}, [[1.0]])
     data["alternatives"].values[0] = "cos(x)"
     assert "cannot tell these terms from: cos(x)" in str(

@@ -54,7 +54,7 @@ def test_the_j_statistic_has_the_mean_and_spread_of_chi_square(replicated):
     assert 0.25 < p.mean() < 0.75
 
 
-def test_a_law_outside_the_library_is_told_by_j():
+def test_a_law_outside_the_library_is_rejected_by_the_j_test():
     """The absolute test of fit: a strong quartic spring, and only x² to offer."""
     truth = system("xdot**2/2 - 12*x**2 - 20*x**4", volatility={"x": "1"})
     library = {
@@ -84,7 +84,7 @@ def test_the_volatility_is_followed_over_orders_of_magnitude(sigma):
     assert abs(stiffness + K / 2) < 4.5 * std + 1e-6
 
 
-def test_an_ensemble_that_starts_at_rest_still_tells_the_stiffness():
+def test_an_ensemble_that_starts_at_rest_determines_the_stiffness():
     """Its mean is zero for ever: the mean of the ensemble would tell nothing."""
     paths = observe(oscillator(), trajectories=30, steps=3000, start={"x": 0.0})
     found = recommended(paths, OSCILLATOR_LIBRARY)
@@ -98,7 +98,7 @@ NULLS = ["1", "xdot", "x*xdot", "x**2*xdot", "x**3*xdot", "xdot*cos(x)", "7*x**2
 
 
 @pytest.mark.parametrize("where", ["before", "after"])
-def test_candidates_that_say_nothing_change_nothing(observations, where):
+def test_uninformative_candidates_change_nothing(observations, where):
     """Null candidates and duplicates leave estimate, errors, J and criterion alone."""
     useful = ["xdot**2", "x**2", "x**4", "x*xdot**2", "xdot**4", "cos(x)"]
     extra = {"before": [*NULLS[:-1], *useful], "after": [*useful, *NULLS]}[where]
@@ -166,7 +166,7 @@ def test_errors_shrink_with_the_root_of_the_ensemble(observations):
     assert ratio == pytest.approx(2.0, rel=0.15)
 
 
-def test_terms_that_the_data_cannot_tell_apart_are_named():
+def test_terms_that_the_data_cannot_distinguish_are_named():
     """On small motions x² and cos x have the same force: neither is preferred aloud."""
     paths = observe(oscillator(), trajectories=5, steps=1000, start={"x": 0.1})
     library = {

@@ -115,7 +115,7 @@ def test_a_coordinate_at_rest_is_no_error():
     assert float(found["realised_covariation"].squeeze()) == 0.0
 
 
-def test_sensor_noise_is_told_with_the_methods_to_use(observations, caplog):
+def test_sensor_noise_is_refused_with_the_methods_to_use(observations, caplog):
     channels = {"channels": ["q", "qdot"], "every": 1}
     sensor = {"noise": {"qdot": 3e-3}, "correlation": 1, **channels}
     noisy = measure(observations, sensor, example="test", seed=1)

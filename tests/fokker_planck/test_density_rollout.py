@@ -34,7 +34,7 @@ def test_truth_and_its_own_model_have_one_density(rollout):
     assert mass == pytest.approx(1, abs=1e-3)
 
 
-def test_a_wrong_model_is_told_from_the_truth(wrong):
+def test_a_wrong_model_is_distinguished_from_the_truth(wrong):
     assert float(wrong["total_variation"][0, 0]) > 0.1
 
 

@@ -195,7 +195,7 @@ def test_figures_show_truth_and_estimates(panel, figure):
     assert drawn_figure.axes
 
 
-def test_findings_tell_the_numbers_of_the_figures(panel):
+def test_findings_have_the_numbers_of_the_figures(panel):
     (error,) = parameters(panel.config, panel.model("published"))[0].error[:1]
     shown = f"({100 * error:+.2f} %)".replace("-", "−")
     assert shown in finding("objective_independent", [panel])

@@ -154,7 +154,7 @@ def test_other_ends_are_rejected_on_the_first_line():
         ({"length": None}, "length: it is missing"),
         ({"ends": "fixed, hinged"}, "ends 'fixed, hinged'; expected free, fixed"),
         ({"sensors": {"u(2.5)": "s0 [mm]"}}, "expected a place that moves, between 0"),
-        ({"sensors": {"u at 0.3": "s0 [mm]"}}, "is no place of a field; expected u"),
+        ({"sensors": {"u at 0.3": "s0 [mm]"}}, "at a place; expected u"),
         (
             {"sensors": {"u(0.3)": "s0 [mm]", "u_tt(0.8)": "s1 [mm]"}},
             "the units are those of different fields",

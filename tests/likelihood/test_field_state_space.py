@@ -143,11 +143,13 @@ def test_further_candidates_come_behind_those_of_the_density():
         ("u_tt(.6)", ("u", "acceleration", 0.6)),
         ("u", None),
         ("u(..)", None),
+        ("u_ttt(0.6)", None),
+        ("u_x(0.6)", None),
     ],
 )
 def test_a_sensor_has_a_rate_and_a_place(text, expected):
     if expected is None:
-        with pytest.raises(ValueError, match="is no place of a field"):
+        with pytest.raises(ValueError, match="measures no displacement"):
             sensor_of(text)
         return
     assert sensor_of(text) == expected

@@ -22,7 +22,7 @@ def test_recommended_moves_as_the_truth_and_keeps_its_structure():
     assert 1.8 < selected(found, "coupled_order", {})[0] < 2.2
 
 
-def test_what_cannot_move_says_why():
+def test_what_cannot_be_simulated_states_why():
     found = rollout(estimator="published_high_order")
     assert "algebraic" in str(found["failure"].values[0, 0])
     assert np.isnan(found["forward_error"]).all()

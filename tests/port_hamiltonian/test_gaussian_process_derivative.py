@@ -21,7 +21,7 @@ def test_levinson_is_dense_algebra(rng):
     assert log_determinant == pytest.approx(np.linalg.slogdet(matrix)[1])
 
 
-def test_levinson_says_that_a_matrix_is_not_definite():
+def test_levinson_reports_that_a_matrix_is_not_definite():
     assert np.isnan(levinson(np.array([1.0, 2.0, 0.0]), np.ones(3))[1])
 
 

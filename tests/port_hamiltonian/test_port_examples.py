@@ -86,7 +86,7 @@ DRIVEN = "../beyond_port_hamiltonian/dc_motor"
         (f"{RECOMMENDED}/port", [[1, 0]], "port has rows of"),
     ],
 )
-def test_what_an_unknown_structure_needs_is_said(path, value, message):
+def test_what_an_unknown_structure_needs_is_reported(path, value, message):
     with pytest.raises(ConfigError, match=message):
         check_example(changed(DRIVEN, path, value), "dc_motor")
 

@@ -65,7 +65,7 @@ def test_free_runs_and_energy_follow_the_truth():
     assert np.isnan(panel().rollouts["blind"]["own_energy_created"]).all()
 
 
-def test_the_figure_says_what_it_shows():
+def test_the_figure_has_a_caption_of_what_it_shows():
     assert draw("port_structure", [panel()], Style().plain()).axes
     said = finding("port_structure", [panel()])
     assert said.startswith("Exactly the true entries")

@@ -44,7 +44,7 @@ def asked(monkeypatch, tmp_path):
     return run
 
 
-def test_the_shell_says_what_the_yaml_says(asked):
+def test_the_shell_is_equivalent_to_the_yaml(asked):
     words = shlex.split(
         "rig.csv --rate 200 --gap 9 --columns 'enc, u' "
         "--skip-lines 2 --reference '95*xdot**2/2' --excitation random "
@@ -171,7 +171,7 @@ def test_a_version_and_a_command_that_is_none(capsys):
     assert "invalid choice: 'lern' (choose from" in capsys.readouterr().err
 
 
-def test_the_demonstration_says_what_to_type(tmp_path, monkeypatch, capsys):
+def test_the_demonstration_states_what_to_type(tmp_path, monkeypatch, capsys):
     """The line that `demo` prints is that of `describe`; the README types both."""
     monkeypatch.chdir(tmp_path)
     assert program.main(["demo"]) == 0

@@ -63,7 +63,7 @@ def test_a_short_record_that_turns_around_does_not_go_one_way(samples):
 @pytest.mark.parametrize("noise", [1e-3, 0.05])
 @pytest.mark.parametrize("per_period", [14, 60])
 @pytest.mark.parametrize("system", [ONE, TWO])
-def test_shaken_is_told_from_free(system, per_period, noise):
+def test_shaken_is_distinguished_from_free(system, per_period, noise):
     """No mistake, one way or the other, in 4 kinds of records of 3 draws each."""
     for seed in range(3):
         for damping in (0.005, 0.03):

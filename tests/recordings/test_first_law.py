@@ -7,6 +7,7 @@ import pytest
 import sympy as sp
 
 from leastaction.core.library import Library
+from leastaction.likelihood.term_selection import Candidates
 from leastaction.recordings.candidates import (
     feeding_losses,
     is_even,
@@ -16,7 +17,11 @@ from leastaction.recordings.candidates import (
     smooth_friction,
     touched,
 )
-from leastaction.recordings.first_law import least_noise, missed_value
+from leastaction.recordings.first_law import (
+    least_noise,
+    missed_value,
+    of_filtered_forces,
+)
 from leastaction.recordings.recorded_law import sigma_points
 
 
@@ -71,6 +76,50 @@ def test_points_about_a_law_have_its_covariance(rng):
     np.testing.assert_allclose(result, (D / size).T @ (D / size), atol=1e-9)
     np.testing.assert_allclose(points.mean(axis=0), c)
     assert np.array_equal(sigma_points(c, np.zeros((2, 4))), np.tile(c, (2, 1)))
+
+
+MASSES = np.array([[0.9, 0.25], [0.25, 0.12]])
+OSCILLATORS = np.array([0.45, 0.25, 0.06, -15.0, 0.0, -2.0, 0.3, 0.05])
+
+
+def of_coupled_oscillators(q, v, a):
+    """Forces of q̇₁², q̇₁q̇₂, q̇₂², q₁², q₁q₂, q₂² of L and q̇₁², q̇₂² of D."""
+    first, second = np.array([2.0, 0.0]), np.array([0.0, 2.0])
+    columns = [a * first, a[:, ::-1], a * second]
+    columns += [-q * first, -q[:, ::-1], -q * second, v * first, v * second]
+    return np.stack(columns, axis=2)
+
+
+@pytest.mark.parametrize(
+    ("seed", "ratio", "within"), [(4, 2, 5), (5, 4, 5), (0, 7, 15), (13, 7, 15)]
+)
+def test_a_start_has_its_masses_where_noise_is_more_than_the_force(seed, ratio, within):
+    """Positions whose noise is a force of `ratio` times the torque; masses in %."""
+    rng, dt = np.random.default_rng(seed), 0.01
+    w, phase = 2 * np.pi * rng.uniform(0.2, 2.2, (7, 2)), rng.uniform(0, 6.3, (7, 2))
+    wave = 0.2 * rng.uniform(0.4, 1, (7, 2))
+    wave = wave * np.exp(1j * (dt * np.arange(2500)[:, None, None] * w + phase))
+    exact = [(wave * (1j * w) ** k).sum(axis=1).imag for k in range(3)]
+    torque = of_coupled_oscillators(*exact) @ OSCILLATORS
+    noise = [rng.standard_normal(torque.shape)]
+    for _ in range(2):
+        noise.append(np.gradient(noise[-1], dt, axis=0))
+    size = ratio * torque.std() / (noise[2] @ MASSES).std()
+    path = [x + size * e for x, e in zip(exact, noise, strict=True)]
+    columns, names = of_coupled_oscillators(*path), [*"abcdefgh"]
+    motion = SimpleNamespace(dt=dt, parts=[slice(0, 1000), slice(1000, 2500)])
+    known = Candidates(names, np.ones(8), (), (), np.zeros(8, bool), lambda *_: [])
+    problem = SimpleNamespace(motion=motion, period=1.0, candidates=known)
+    every = np.ones(2500, dtype=bool)
+    starts = [c for c, _ in of_filtered_forces(problem, columns, torque, every)]
+    unfiltered = np.linalg.lstsq(columns.reshape(-1, 8), torque.ravel(), rcond=None)[0]
+    assert np.linalg.eigvalsh(masses(unfiltered))[0] < 0
+    for c in starts:
+        np.testing.assert_allclose(masses(c), MASSES, rtol=within / 100)
+
+
+def masses(c):
+    return np.array([[2 * c[0], c[1]], [c[1], 2 * c[2]]])
 
 
 @pytest.mark.parametrize(

@@ -35,15 +35,15 @@ def test_there_is_no_vertex_without_neighbours_or_a_difference():
 
 
 @pytest.fixture
-def trials(monkeypatch):
+def trials(monkeypatch, request):
     """Fits whose likelihood is largest at a width of 3; c is the logarithm of w."""
-    tried = []
+    tried, curvature = [], getattr(request, "param", 5.0)
 
     def fit(motion, c, active, path, levels, fixed_process, rounds_of_starts):
         tried.append(motion.width)
         if not 0.1 < motion.width < 40:
             return None
-        return fit_of(motion.width)
+        return fit_of(motion.width, curvature)
 
     def replaced(law, fit):
         return Law(fit, fit.c, SOLUTION)
@@ -76,6 +76,18 @@ def test_the_likeliest_width_is_reached_from_both_sides(trials, begin):
     weight /= weight.sum()
     variance = (weight * (np.log2(widths) - np.log2(3.0)) ** 2).sum()
     assert (deviations**2).sum(axis=0) == pytest.approx([variance, 0.0])
+
+
+@pytest.mark.parametrize("octaves", [0.4, 0.51, 0.6, -0.51])
+@pytest.mark.parametrize(
+    ("trials", "curvature"), [(k, k) for k in (0.5, 2.0, 10.0)], indirect=["trials"]
+)
+def test_a_maximum_between_two_like_widths_is_reached(trials, curvature, octaves):
+    begin = 3.0 * 2**octaves
+    one = fit_of(begin, curvature)
+    problem = SimpleNamespace(motion=SimpleNamespace(dry=(2, 7)), width=begin)
+    law, _ = with_width(problem, Law(one, one.c, SOLUTION))
+    assert law.fit.value > -0.1
 
 
 def test_a_law_without_dry_friction_stays(trials):

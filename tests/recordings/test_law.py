@@ -86,7 +86,7 @@ def test_the_error_of_the_force_is_that_of_driven_coordinates(errors, sentence):
 
 
 @pytest.mark.parametrize("held", [[0, 0, 0], [0, 1, 0], [1, 1, 0]])
-def test_a_page_says_how_much_was_learned_from_and_held_out(held):
+def test_a_page_states_how_much_was_learned_from_and_held_out(held):
     data = {"held_out": ("trajectory", held), "sample_count": ("trajectory", [5, 7, 9])}
     observations = xr.Dataset(data, attrs={"time_step": 0.5})
     law = law_of(model_of(stretches=0), observations, rollout_of())

@@ -314,7 +314,7 @@ def test_inertia_alone_is_no_law(law):
     assert "no force" in free.reservations[0]
 
 
-def test_a_law_tells_what_it_was_learned_from(law):
+def test_a_law_states_what_it_was_learned_from(law):
     text = law.to_markdown()
     assert "training data: 4 trajectories, 4000 samples, 80 s" in text
     assert "held-out data: 1 trajectory, 1000 samples, 20 s" in text
@@ -407,7 +407,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_is_said_at_once(name, monkeypatch):
+def test_all_mistakes_are_reported_at_once(name, monkeypatch):
     data, more, told = WRONG[name]
     module = import_module("leastaction.recordings.bandwidth_spline")
     if name != "singular":
@@ -417,7 +417,7 @@ def test_what_is_wrong_is_said_at_once(name, monkeypatch):
     assert len(str(error.value).splitlines()) <= 3  # a caret stands below its text
 
 
-def test_what_is_not_finite_is_said():
+def test_what_is_not_finite_is_reported():
     broken = springs()
     broken[1][7] = np.inf
     with pytest.raises(la.RecordingError, match="column 'x': the cell is infinite"):
@@ -448,14 +448,14 @@ WRONG_TABLES = {
 
 
 @pytest.mark.parametrize("name", WRONG_TABLES)
-def test_what_is_wrong_with_a_table_is_said_in_one_sentence(name):
+def test_what_is_wrong_with_a_table_is_reported_in_one_sentence(name):
     change, more, told = WRONG_TABLES[name]
     with pytest.raises(la.RecordingError, match=told) as error:
         learn(change(table(springs())), **{**TABLE, **more})
     assert len(str(error.value).splitlines()) == 1
 
 
-def test_what_does_not_oscillate_is_told_so():
+def test_what_does_not_oscillate_is_a_warning():
     """The first example of PySINDy's README, and a noisy decay."""
     time = np.linspace(0, 1, 100)
     noise = 1e-3 * np.random.default_rng(5).standard_normal(100)
@@ -546,7 +546,7 @@ def test_a_second_clock_and_accelerations_are_no_coordinates():
     ]
 
 
-def test_a_rate_that_no_column_tells_is_to_be_filled_in(tmp_path):
+def test_a_rate_that_no_column_determines_is_to_be_filled_in(tmp_path):
     values = np.random.default_rng(6).standard_normal((500, 2))
     table = pd.DataFrame(values, columns=["roof [g]", "floor [g]"])
     table.to_csv(tmp_path / "frame.csv", index=False)

@@ -26,7 +26,7 @@ SENSOR = np.full(1, 1e-3)
 def missed_by(motion, c, constants):
     """Forces in windows of half a second, the motion smoothed without a law."""
     path = smooth_motion(motion, 1e-3 * SENSOR)[0][:, :2, 0]
-    return force_error(motion, path, SENSOR, np.array(c), np.array(constants), 0.5)[:2]
+    return force_error(motion, path, SENSOR, np.array(c), np.array(constants), 0.5)
 
 
 def pendulum(sigma=1e-3, duration=4.0, dt=0.02):
@@ -75,7 +75,7 @@ def test_a_constant_force_that_a_law_misses_is_seen_in_every_window():
         return 2 * np.sin(half)[:, None]
 
     motion = MeasuredMotion(equations, q[:, None], [slice(0, 1000)], 0.01, 1, nodes)
-    missing, mean = missed_by(motion, [0.5, 0], [1])
+    missing, mean, *_ = missed_by(motion, [0.5, 0], [1])
     np.testing.assert_allclose(missing, 0.3, atol=1e-4)
     windows = force.reshape(20, -1)
     np.testing.assert_allclose(mean[::2, 0], windows.mean(axis=1), atol=0.05)
@@ -97,10 +97,27 @@ def test_a_blow_between_two_windows_is_a_recorded_force():
         c, start = np.array([0.5, -2.0, 0.0]), np.array([[0.1, 0.0]])
         path = equations.rollout(start, c, dt, samples, 8, nodes(8))[0, :, :1]
         motion = MeasuredMotion(equations, path, [slice(0, samples)], dt, 8, nodes)
-        missing, mean = missed_by(motion, c, [2])
+        missing, mean, *_ = missed_by(motion, c, [2])
         assert np.abs(missing).max() < 0.01
         rms.append(np.sqrt((mean**2).mean()))
     assert max(rms) < 1.5 * min(rms)
+
+
+@pytest.mark.parametrize(("push", "share"), [(0.0, 0.0), (0.2, 1.0)])
+def test_noise_of_sensors_is_no_force_that_a_law_misses(push, share):
+    """It shows as one with the variance 720 σ² Δt / T⁵ of a parabola, taken off."""
+    x, v = symbols(["x", "xdot"])
+    equations = variational_equations([v**2, sp.cos(x), x], ["x"])
+    c, rows, dt = np.array([0.5, 9.81, push]), 3000, 0.02
+    path = equations.rollout(np.array([[2.0, 0.3]]), c, dt, rows, 8)[0, :, :1]
+    y = path + SENSOR * np.random.default_rng(3).standard_normal((rows, 1))
+    motion = MeasuredMotion(equations, y, [slice(0, rows)], dt)
+    forces = missed_by(motion, [0.5, 9.81, 0.0], [2])
+    expected = 720 * SENSOR**2 * dt / 0.5**5
+    np.testing.assert_allclose(forces.variance.mean(), expected, rtol=0.1)
+    assert ((forces.missed - push) ** 2).mean() == pytest.approx(expected, rel=0.2)
+    found = _share([forces._replace(recorded=np.full_like(forces.missed, 0.2))])
+    assert found == pytest.approx(share, abs=0.05)
 
 
 @pytest.mark.parametrize("duration", [0.001, 0.3, 0.7, 100.0])
@@ -170,19 +187,20 @@ def escaping(begin):
 
 
 def test_a_window_that_is_lost_has_no_force_and_leaves_the_others_theirs():
-    missed, recorded = escaping(1.0)
+    forces = escaping(1.0)
+    missed, recorded, *_ = forces
     lost = np.isnan(missed[:, 0])
     assert lost.any() and not lost[0] and (lost == np.isnan(recorded[:, 0])).all()
     size = [np.sqrt(np.mean(f[~lost] ** 2)) for f in (missed, recorded)]
-    share = _share([(missed, recorded, np.zeros(len(missed)))])
+    share = _share([forces._replace(variance=0 * missed)])
     assert share == pytest.approx(size[0] / size[1])
     assert recorded[0] == pytest.approx(1.0, rel=0.1)
 
 
 def test_a_law_that_follows_no_window_misses_a_force_without_bound():
-    missed, recorded = escaping(0.0)
-    assert np.isnan(missed).all()
-    (share,) = _share([(missed, recorded, np.zeros(len(missed)))])
+    forces = escaping(0.0)
+    assert np.isnan(forces.missed).all()
+    (share,) = _share([forces])
     model = xr.Dataset(
         {"missed_force": (("r", "dof"), [[0.0]]), "criterion_value": ("r", [1.0])}
     )

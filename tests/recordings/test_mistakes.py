@@ -136,9 +136,10 @@ empty cells of all | ^(.,.*,).*\d$ => \1 | |
 22 runs joined | joined | trajectory: null |
     the motion jumps between samples and stays there
 28 coordinate in g | | coordinates: {theta: g} |
-    a mass; of an accelerometer in g write it under `accelerations`
+    a mass, where g of an accelerometer is an acceleration; name a column of positions,
+    or write it under `accelerations`
 coordinate in N | | coordinates: {theta: N} |
-    the unit gives N, a force; write it under `inputs`
+    the unit gives N, a force; name a column of positions, or write it under `inputs`
 angle in g | | accelerations: {theta: 'theta [g]'} |
     the coordinate is in rad; write a unit like rad/s^2
 no oscillation | one way | | it goes one way and never turns around

@@ -152,7 +152,7 @@ def test_an_arm_has_base_parameters_and_friction_of_each_joint():
         assert abs(row.value - value) < 3 * row["std"]
 
 
-def test_what_a_small_motion_cannot_tell_apart_is_one_parameter():
+def test_what_a_small_motion_does_not_separate_is_one_parameter():
     """Of a small motion x² and √(1 + x²) are one stiffness."""
     root = "sqrt(x**2 + 1)"
     rng, time = np.random.default_rng(2), 0.05 * np.arange(600)

@@ -84,7 +84,7 @@ def test_a_held_out_swing_is_predicted(found):
     assert inside.mean() > 0.9
 
 
-def test_held_out_swings_have_no_say(tmp_path):
+def test_held_out_swings_do_not_change_the_law(tmp_path):
     """Spoiling a held-out trajectory leaves the law as it is, to the last digit."""
     given = recording(tmp_path, {"simulate": {"trajectories": 3, "duration": 4.0}})
     given["validate"] = {"held_out": [2]}
@@ -278,7 +278,7 @@ def test_a_short_record_with_a_force_on_one_of_two_coordinates():
     assert any("main periods" in text for text in found.warnings)
 
 
-def test_a_force_of_the_wrong_sign_is_said():
+def test_a_force_of_the_wrong_sign_is_a_reservation():
     """So it is with the acceleration of the ground, which acts as −m a."""
     truth = leastaction.System("xdot**2 - 40*x**2", dissipation="0.5*xdot**2")
     time = np.arange(0, 10, 0.01)
@@ -324,7 +324,7 @@ def fed_back(rng, late: float):
 
 
 @pytest.mark.parametrize("late", [0.0, 0.06])
-def test_a_small_force_that_is_missed_is_said_on_the_first_line(late):
+def test_a_small_force_that_is_missed_is_on_the_first_line(late):
     """Velocity that is fed back late, 5 % of the force; without it the law is found."""
     rng = np.random.default_rng(11)
     forces, motions = zip(*(fed_back(rng, late) for _ in range(2)), strict=True)

@@ -57,7 +57,7 @@ def test_strength_and_damping(recorded, tmp_path):
         assert abs(value - truth) < 4 * error + 0.05 * abs(truth)
 
 
-def test_a_recorded_input_of_the_wrong_sign_is_said():
+def test_a_recorded_input_of_the_wrong_sign_is_a_warning():
     """The acceleration a of the ground acts as −a; wind acts, too."""
     rng, dt, x, v = np.random.default_rng(8), 1e-3, 0.0, 0.0
     ground = 2 * np.sin(7 * dt * np.arange(80_000))

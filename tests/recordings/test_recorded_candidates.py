@@ -103,6 +103,8 @@ def test_a_random_motion_has_constant_inertias_and_losses_of_its_kind():
         (1, 1, ["1"]),
         (3, 30, ["5", "10", "20"]),
         (0.5000000001, 1.9999999999, ["0.5", "1", "2"]),
+        (0.5, 1 - 1e-10, ["0.5", "1"]),
+        (1 + 1e-10, 2, ["1", "2"]),
         (0.11, 0.19, "none of 1, 2, 5 times a power of ten"),
         (2, 1, "above zero"),
         (0, 1, "above zero"),

@@ -147,7 +147,7 @@ def test_the_command_writes_a_saved_law(tmp_path, capsys):
     assert "expected .c, or .py" in capsys.readouterr().err
 
 
-def test_the_heading_says_what_is_left_out():
+def test_the_heading_states_what_is_left_out():
     model = xr.Dataset(
         {
             "noise_covariance": ("dof", [0.1]),

@@ -45,7 +45,7 @@ def test_the_kind_of_a_limit_is_that_of_the_summary(summary, limit, ours, target
     assert (row["target"], row["verdict"]) == (target, "meets")
 
 
-def test_a_function_may_tell_of_several_things_or_of_none():
+def test_a_function_may_document_several_things_or_none():
     def values(case):
         yield Score(np.zeros(2), "x", unit="m")
         yield Score(np.zeros(2), "y", note="seen")

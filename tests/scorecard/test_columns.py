@@ -69,7 +69,7 @@ def test_many_true_candidates_are_all_shown():
     assert (shown, notes) == (found, [])
 
 
-def test_without_a_baseline_nothing_is_said_of_it():
+def test_without_a_baseline_there_is_no_sentence_of_it():
     found = [candidate(i) for i in range(30)]
     for c in found:
         del c.selected[BASELINE]

@@ -135,7 +135,7 @@ def words(figure):
 
 
 @pytest.mark.parametrize("name", OF_COORDINATES)
-def test_every_axis_says_what_it_shows_in_which_unit(name):
+def test_every_axis_has_a_quantity_and_a_unit(name):
     figure = draw(name, [panel(ONE), panel(TWO)], {})
     assert figure.legends
     for axes in figure.axes:
@@ -276,7 +276,7 @@ def test_settings_of_the_user_do_not_change_the_layout(engine):
     assert usual[0] == usual[1]
 
 
-def test_what_the_results_show_is_said_beside_the_figure(monkeypatch):
+def test_findings_stand_beside_the_figure(monkeypatch):
     module = ModuleType("a_family.figures.swing")
     module.finding = lambda panels: f"{len(panels)} panels"
     module.twist_finding = lambda panels: "it twists"

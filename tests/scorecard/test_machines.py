@@ -68,7 +68,7 @@ def test_free_runs_are_in_the_unit_of_the_others(law):
     assert theirs == {"model": "linear", "rms error": "14 mm", "source": "a table"}
 
 
-def test_the_page_tells_the_law_and_the_missing_data(law):
+def test_the_page_has_the_law_and_the_missing_data(law):
     told = [
         machine("cart", "A cart", published(), law),
         machine("rod", "A rod", published(), None),
@@ -80,7 +80,7 @@ def test_the_page_tells_the_law_and_the_missing_data(law):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_every_machine_tells_where_its_files_come_from(path, tmp_path, monkeypatch):
+def test_every_machine_states_where_its_files_come_from(path, tmp_path, monkeypatch):
     (given,) = yaml.safe_load(path.read_text())["recordings"].items()
     name, entry = given
     assert name == path.stem and entry["title"]

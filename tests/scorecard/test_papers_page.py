@@ -80,7 +80,7 @@ def test_a_claim_has_its_number_and_a_number_that_is_missed_its_cause(summary):
     assert [n["cause"] for n in summary["causes"]] == ["we do not know why"]
 
 
-def test_page_and_documentation_say_the_same_counts(table, summary):
+def test_page_and_documentation_have_the_same_counts(table, summary):
     page = index_page([summary], {FIGURE: picture(20, 10)}, {})
     assert ">1 not reproduced<" in page and ">1 keeps our limit<" in page
     lines = results_page(table, {"p": SETTINGS}).splitlines()

@@ -59,7 +59,7 @@ def test_two_systems_share_a_figure(kind):
     draw(kind, [panel(), panel("constrained_pendulum")], COARSE)
 
 
-def test_findings_tell_the_numbers_of_the_figures():
+def test_findings_have_the_numbers_of_the_figures():
     one = panel()
     sizes, errors = curves(one.rollout("published"), "transformed_rmse")
     last = plain_scientific(errors[:, -1, 0].mean())

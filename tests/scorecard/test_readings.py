@@ -58,7 +58,7 @@ def test_a_number_that_comes_with_another_setting_names_its_range():
     assert found["cause"].endswith("tried: λ 400 … 800")
 
 
-def test_what_was_tried_in_vain_is_said():
+def test_failed_attempts_are_reported():
     found = only(row("not-reproduced"), swept("not-reproduced", 4.0))
     assert (found["estimator"], found["verdict"]) == ("published", "not-reproduced")
     assert found["cause"] == "we do not know why; tried: λ 4"

@@ -69,7 +69,7 @@ def test_damping_is_part_of_the_law():
     np.testing.assert_allclose(found["worst_error"], 1.0)
 
 
-def test_intervals_cover_as_often_as_they_say():
+def test_intervals_have_their_nominal_coverage():
     model = swept(PENDULUM, error=lambda level: 0.01, levels=[0.1], n=300)
     share = float(coverage(model, PENDULUM, TRUTH).mean())
     assert 0.92 < share < 0.98

@@ -67,7 +67,7 @@ def test_names_of_replicas():
         (9.5, 9.6, [3], "not-reproduced"),
     ],
 )
-def test_a_replica_is_asked_for_the_printed_number(low, high, errata, wanted):
+def test_a_replica_publishes_the_printed_number(low, high, errata, wanted):
     more = {"erratum": errata} if errata else {}
     assert row(spread(low, high), **more)["verdict"] == wanted
 
@@ -77,7 +77,7 @@ def test_nothing_of_this_is_for_our_own_estimators(low, high):
     assert row(spread(low, high), "recommended", erratum=[3])["verdict"] == "misses"
 
 
-def test_the_cause_is_said():
+def test_the_cause_is_reported():
     assert row(spread(9.5, 9.6), erratum=[9, 19])["cause"] == "see errata 9, 19"
     assert row(spread(9.5, 9.6), reason="other data")["cause"] == "other data"
     found = row(spread(8.9, 9.4), erratum=[9, 19], note="as printed")

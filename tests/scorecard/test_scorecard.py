@@ -176,7 +176,7 @@ def test_a_row_that_contradicts_the_example_is_refused(change, message):
         rows(**change)
 
 
-def test_a_printed_number_of_another_system_is_left_out_and_said(caplog):
+def test_a_printed_number_of_another_system_is_left_out_with_a_note(caplog):
     frame = rows(corrected=9.1)
     assert (frame["item"] == "added").all()
     assert "this system has 9 and not 9.1" in caplog.text

@@ -49,7 +49,9 @@ def test_errors_and_supports_stand_over_the_level_of_the_noise(sensors):
     assert "displacements alone" in text and "accelerations alone" in text
 
 
-def test_sensors_say_how_often_terms_are_right_and_errors_as_stated(sensors):
+def test_the_study_of_sensors_states_how_often_terms_are_right_and_errors_as_stated(
+    sensors,
+):
     told = finding("sensor_study", sensors)
     assert "15 of 20 data sets (Oscillator 12 of 16, Pendulum 3 of 4)" in told
     # Errors of 0.0045, whose standard error is 0.01; σ is off by five of its own.
@@ -135,7 +137,7 @@ def symmetry_panel(name, law, odds, gain):
     return Panel(name, config, {MAIN: xr.Dataset(model, levels)}, rollouts)
 
 
-def test_symmetries_say_what_decides_and_what_is_gained():
+def test_symmetries_state_what_decides_and_what_is_gained():
     central = "(xdot**2 + ydot**2)/2 - (x**2 + y**2)**2/4"
     other = "(xdot**2 + ydot**2)/2 - x**2/2 - y**4/4"
     panels = [

@@ -63,7 +63,7 @@ def test_the_sign_of_the_root_is_a_convention(volatility):
     assert volatility_law(varying(volatility), 0, 0.5).root[0] > 0
 
 
-def test_what_the_candidates_cannot_say_has_no_law():
+def test_what_no_candidates_describe_has_no_law():
     assert volatility_law(varying("sigma + slope*x**3"), 0, 0.5) is None
     law = volatility_law(varying("sqrt(sigma**2 + slope*x)"), 0, 1.0)
     assert law.square.tolist() == [1.0, 3.0, 0.0]

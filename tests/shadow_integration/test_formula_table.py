@@ -48,7 +48,7 @@ def test_what_is_printed_is_what_the_rule_gives(right):
     assert (right["verdict"] == "not printed").sum() == 14
 
 
-def test_a_slip_is_told_by_its_difference():
+def test_a_slip_is_shown_by_its_difference():
     frame = table(PRINTED.replace("- L_20", "+ L_20"))
     found = row(frame, Lagrangian="any L(q, v)", where="Example 4.1")
     assert found["verdict"] == "differs by -L_20 v^2/12"

@@ -219,7 +219,7 @@ def test_a_loss_of_energy_is_identified_and_none_is_where_there_is_none(rate):
     assert choice.fit.basis.decay == there.decay
 
 
-def test_a_damped_field_is_predicted_and_its_model_says_that_energy_is_lost():
+def test_a_damped_field_is_predicted_and_its_model_loses_energy():
     data = snapshots(noise={"channels": ["q"]})
     u = damped_motions(0.1, 0.0, 5)
     learned = data.assign(q=(data["q"].dims, u[None, :4, : data.sizes["time"]]))

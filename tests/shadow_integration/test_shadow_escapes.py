@@ -161,7 +161,7 @@ TIMES = [
 ]
 
 
-def test_findings_tell_distributions_and_where_the_printed_times_lie():
+def test_findings_state_distributions_and_where_the_printed_times_lie():
     wide = [500.0, 3000.0, 9000.0, 14000.0, 18000.0]
     one = panel(
         published=escaping(wide),

@@ -47,7 +47,7 @@ def test_a_failure_is_written_beside_the_path():
     assert "none failed" in written(draw("shadow_path", [panel()], COARSE))
 
 
-def test_the_finding_says_which_motion_failed():
+def test_the_finding_names_the_motion_that_failed():
     rollouts = {"recommended": rollout(done=7)}
     said = finding("shadow_path", [panel({"recommended": model()}, rollouts)])
     assert said.endswith("recommended estimator, which fails after 7 steps.")
@@ -93,7 +93,7 @@ def test_level_sets_of_two_coordinates_are_refused(kind):
         draw(kind, [panel(example=config() | {"system": system})], {})
 
 
-def test_a_figure_without_its_estimators_says_which_it_shows():
+def test_a_figure_without_its_estimators_names_those_it_shows():
     one = panel({"network": model()}, {"network": rollout()})
     with pytest.raises(ValueError, match="has the estimators network, but"):
         draw("snapshots", [one], {})
@@ -137,7 +137,7 @@ def test_the_table_has_printed_numbers_beside_ours():
 
 
 def test_findings_follow_the_results():
-    """Bands of the synthetic rollouts do not grow; an energy that does is told."""
+    """Bands of the synthetic rollouts do not grow; an energy that does is named."""
     assert "grow" in finding("snapshots", [panel()])
     assert "the range does not grow" in finding("modified_energy", [panel()])
     found = rollout()
@@ -149,7 +149,7 @@ def test_findings_follow_the_results():
     assert "H[[0]], H[[2]] and H[[4]] vary by" in said
 
 
-def test_findings_tell_the_misalignment():
+def test_findings_state_the_misalignment():
     assert "1.0·10⁻⁴ for LGP" in finding("governing_hamiltonian", [panel()])
     off = {"published_lgp_exact": rollout((1e-5, 0.12, 0.12))}
     one = panel({"published_lgp_exact": model(0)}, off)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from snapshot_fields import LENGTH, waves
+from snapshot_fields import LENGTH, five_point, waves
 
 from leastaction.core.periodic_line import projection_on_waves
 from leastaction.snapshots.discrete_density import (
@@ -284,3 +284,118 @@ def test_squared_frequencies_are_those_of_the_cosine(cosine, square):
     density.squared_frequency = lambda theta, base: 3 + 4 * (theta / DX) ** 2
     speed = DiscreteDensity.speed_squared(density, np.array([0.2, 0.5]))
     assert speed == pytest.approx(4)
+
+
+def coordinates_of(block) -> list:
+    """Offsets and rows of M of a block, as plain numbers."""
+    return block.offsets.tolist(), block.coordinates.tolist()
+
+
+def test_blocks_of_a_square_are_a_cell_and_wider_differences():
+    """Twice over each width beyond one: of one layer, and their change."""
+    made = [coordinates_of(b) for b in basis("square", 3, 2).blocks]
+    corners = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    mean, rate = [0.25] * 4, np.array([-1, -1, 1, 1]) / (2 * DT)
+    slope, twist = np.array([-1, 1, -1, 1]) / (2 * DX), [1, -1, -1, 1]
+    assert made[0][0] == corners
+    expected = [mean, rate, slope, np.array(twist) / (DX * DT)]
+    np.testing.assert_allclose(made[0][1], expected, rtol=1e-14)
+    assert len(made) == 5
+    for r, one, two in ((2, *made[1:3]), (3, *made[3:5])):
+        assert one[0] == [[0, 0], [0, r]]
+        assert two[0] == [[0, 0], [0, r], [1, 0], [1, r]]
+        np.testing.assert_allclose(one[1], [[-1 / DX, 1 / DX]], rtol=1e-14)
+        np.testing.assert_allclose(two[1], [np.array(twist) / (DX * DT)], rtol=1e-14)
+    assert all(b.powers.tolist() == [[2]] for b in basis("square", 3, 4).blocks[1:])
+
+
+def test_blocks_of_edges_are_curved_up_to_two_cells():
+    blocks = basis("edges", 4, 4).blocks
+    made = [coordinates_of(b) for b in blocks]
+    assert [one[0] for one in made] == [
+        [[0, 0], [1, 0]],
+        *([[0, 0], [0, r]] for r in (1, 2, 3, 4)),
+    ]
+    np.testing.assert_allclose(made[0][1], [[0.5, 0.5], [-1 / DT, 1 / DT]], rtol=1e-14)
+    for k in (1, 2):
+        np.testing.assert_allclose(made[k][1], [[0.5, 0.5], [-1 / DX, 1 / DX]])
+        assert len(blocks[k].powers) > 3
+    for k in (3, 4):
+        np.testing.assert_allclose(made[k][1], [[-1 / DX, 1 / DX]])
+        assert blocks[k].powers.tolist() == [[2]]
+
+
+def test_exponents_are_even_under_reversal_of_time_and_space():
+    powers = basis("square", 1, 4).blocks[0].powers
+    assert powers.sum(axis=1).min() == 1 and powers.sum(axis=1).max() == 4
+    assert not ((powers[:, 1] + powers[:, 3]) % 2).any()
+    assert not ((powers[:, 2] + powers[:, 3]) % 2).any()
+    assert [0, 1, 1, 1] in powers.tolist() and [1, 0, 0, 0] in powers.tolist()
+    weights = basis("square", 1, 4).blocks[0].weights
+    place = powers.tolist().index([2, 2, 0, 0])
+    assert weights[place] == pytest.approx(3.0**-4 / 2)
+
+
+def test_uniform_fields_obey_the_force_of_backward_error_analysis():
+    """V'(u) of the oscillator u_tt = −m u is ω² u of its discrete frequency."""
+    density = five_point(speed=0.7, mass=2.0, time_step=DT)
+    square = (np.arccos(1 - DT**2) / DT) ** 2
+    u = np.array([-1.5, 0.4])
+    np.testing.assert_allclose(density.slope(u), square * u, rtol=1e-5)
+    np.testing.assert_allclose(
+        five_point(mass=2.0, decay=0.8).slope(u), square * u, rtol=1e-5
+    )
+
+
+def test_frequencies_of_waves_that_grow_are_imaginary_or_none():
+    """cos ω dt = 1 − dt² K/2: above 1 a wave grows, below −1 it alternates, too."""
+    bound = five_point(speed=1.0, mass=-3.0)
+    square = bound.squared_frequency(np.zeros(1))
+    assert square[0] == pytest.approx(-((np.arccosh(1 + 1.5 * DT**2) / DT) ** 2))
+    rough = five_point(speed=0.5**2 / (2 * DT**2) * 2.1, mass=0.0)
+    square = rough.squared_frequency([0.0, np.pi])
+    assert square[0] == pytest.approx(0, abs=1e-9) and np.isnan(square[1])
+    waves_of = Waves(np.zeros(1), np.array([0.0, np.pi]))
+    assert waves_of.excess(rough) == pytest.approx(0.1, rel=1e-9)
+    assert waves_of.growth(bound)[0, 0] == pytest.approx(1 + 1.5 * DT**2)
+    assert waves_of.growth(five_point())[0, 0] == 1.0
+    assert Waves(np.zeros(1), np.zeros(1)).excess(bound) == pytest.approx(0, abs=1e-12)
+
+
+def test_waves_of_snapshots_are_those_of_the_nodes_about_their_range():
+    u = np.array([[0.5, -2.0, 1.0, 0.0, 0.3]])
+    made = Waves.of(u)
+    np.testing.assert_allclose(made.base, [-2, -1, 0, 1, 2])
+    np.testing.assert_allclose(made.theta, 2 * np.pi / 5 * np.arange(3))
+
+
+def test_inequalities_are_mass_and_both_bounds_of_the_cosine():
+    density = five_point(speed=1.0, mass=-3.0)
+    waves_of = Waves(np.array([0.0, 0.5]), np.array([0.0, 1.0, np.pi]))
+    rows, least = inequalities(density, waves_of)
+    assert rows.shape == (18, density.basis.size)
+    j0, j1 = DT**2 * density.symbol(waves_of.base, waves_of.theta)
+    growth = 1 + 1.5 * DT**2
+    expected = [-j1, -2 * growth * j1 - j0, -2 * j1 + j0]
+    np.testing.assert_allclose(
+        rows @ density.coefficients, np.ravel(expected), atol=1e-12
+    )
+    np.testing.assert_array_equal(least, [0.01] * 6 + [0.0] * 12)
+
+
+@pytest.mark.parametrize("share", [0.99, 1.01])
+def test_a_density_needs_a_hundredth_of_its_mass(share):
+    """−2 J₁ dt² is one of the density, and 0.01 at least."""
+    density = five_point(speed=0.0, mass=0.0)
+    light = DiscreteDensity(density.basis, 0.005 * share * density.coefficients)
+    _, j1 = light.symbol(0.0, 0.0)
+    assert -2 * j1 * DT**2 == pytest.approx(0.01 * share)
+    assert np.isinf(Waves(np.zeros(1), np.zeros(1)).excess(light)) == (share < 1)
+
+
+def test_distances_are_least_or_there_are_none():
+    rows = np.array([[1.0, 0.0], [0.0, 2.0], [0.0, 0.0]])
+    found = least_distance(rows, np.array([3.0, 4.0, 0.0]))
+    np.testing.assert_allclose(found, [3.0, 2.0], rtol=1e-9)
+    assert least_distance(rows, np.array([3.0, 4.0, 1.0])) is None
+    np.testing.assert_allclose(least_distance(rows, -np.ones(3)), [0, 0], atol=1e-12)

@@ -22,9 +22,11 @@ from leastaction.snapshots.discrete_lagrangian import (
 )
 from leastaction.snapshots.errors_in_variables import orthogonal_distance_regression
 from leastaction.snapshots.invariance import (
+    bracket,
     find,
     generated,
     invariance,
+    readable,
     screw_of,
     without_fits,
 )
@@ -104,6 +106,7 @@ def test_odds_deny_and_springs_find_where_noise_is_large(anisotropy, verdict):
     assert nearest.verdict == verdict and abs(nearest.log_odds) > 10 * DECISIVE
     springs = nearest.violation + nearest.bound
     assert (springs < 5e-3) == nearest.decided == (verdict == "found")
+    assert (nearest.violation > nearest.bound) == (verdict != "found")
     if verdict != "not found":
         assert nearest.change == 2 * np.pi * springs and nearest.bound < 5e-3
         period = (
@@ -240,35 +243,50 @@ def test_odds_of_a_screw_depend_on_its_pitch():
     assert right.noise == pytest.approx(1e-3, rel=0.1)
 
 
+@pytest.mark.parametrize("advance", [-1.0, -0.19, 0.0, 0.31, 1.0, 2.5])
+def test_screws_of_all_advances_are_tried(advance):
+    """The evidence falls with the angle that an advance is off along the data."""
+    top, (low, high) = bracket(lambda a: -abs(np.arctan(a) - np.arctan(advance)), 0.8)
+    assert low < advance < high and -0.3 < top <= 0
+    assert bracket(lambda a: -a, 0.8)[1].tolist() == [-3.2, -1.6]
+
+
 @pytest.mark.parametrize(
-    ("peak", "poor", "wanted"),
+    ("peak", "near", "wanted"),
     [
-        (1.001, 0.98, 1.0),  # not told from a readable number
+        (1.001, 0.98, 1.0),  # odds do not tell it from a readable number
         (0.83, 0.82, 0.83),  # told
         (-1.999, -1.98, -2.0),
-        (1e-4, 0.02, 0.0),  # a rotation
+        (1e-4, 5e-4, 0.0),  # a rotation
     ],
 )
-def test_the_advance_of_a_screw_is_the_likeliest(peak, poor, wanted):
-    def most_probable(some, rich, _):
-        (one,) = some
-        advance = one.offset[2] / one.matrix[1, 0]
-        centre, width = (peak, 2e-3) if rich else (poor, 0.05)
-        return SimpleNamespace(log_evidence=-(((advance - centre) / width) ** 2) / 2)
+def test_the_advance_of_a_screw_is_the_likeliest(peak, near, wanted):
+    one = readable(lambda advance: -(((advance - peak) / 2e-3) ** 2) / 2, near, 1.0)
+    assert one == (pytest.approx(wanted, abs=3e-3) if wanted == 0.83 else wanted)
 
-    fits = SimpleNamespace(
-        most_probable=most_probable, wide=True, free=SimpleNamespace(basis=False)
-    )
-    turn = Symmetry(np.zeros(3), TURN, 0.0, 1.0, True)
-    # The sign of a computed generator is not that of its rotation.
-    near = Symmetry(-np.array([0.1, 0.05, 0.7 * peak]), -TURN, 0.0, 1.0, True)
-    (one,) = screw_of([turn, near], fits)
-    assert one.offset[2] / one.matrix[1, 0] == pytest.approx(wanted, abs=3e-3)
-    assert max(np.abs(one.offset).max(), np.abs(one.matrix).max()) == 1
-    if wanted != 0.83:
-        assert one.offset[2] / one.matrix[1, 0] == wanted
-    shift = Symmetry(np.ones(3), np.zeros((3, 3)), 0.0, 1.0, True)
-    assert screw_of([shift, near], fits) == []
+
+def test_screws_are_of_space_and_near_an_isometry():
+    for dof, near in ((2, [["some"]]), (3, [])):
+        basis = SimpleNamespace(dof=dof)
+        assert screw_of(near, SimpleNamespace(free=SimpleNamespace(basis=basis))) == []
+
+
+@pytest.mark.parametrize(
+    ("violation", "bound", "log_odds", "verdict"),
+    [
+        (0.02, 0.003, -250.0, "not found"),
+        (0.4, 0.6, -250.0, "undecided"),  # odds alone: that it is conserved may be
+        (0.02, 0.003, 0.0, "undecided"),
+        (0.02, 0.003, np.nan, "not found"),
+        (0.001, 0.003, np.nan, "found"),
+        (0.001, 0.003, 250.0, "found"),
+        (0.02, 0.003, 250.0, "undecided"),
+    ],
+)
+def test_a_change_beyond_its_bound_denies(violation, bound, log_odds, verdict):
+    """Odds alone do not: without the true symmetry L may be too poor to say."""
+    given = np.zeros(2), np.eye(2), violation, bound, violation + bound < 5e-3
+    assert Symmetry(*given, log_odds).verdict == verdict
 
 
 @pytest.mark.parametrize(("text", "even"), [(CENTRAL, True), (CHARGED, False)])

@@ -100,7 +100,7 @@ def test_forecasts_of_motions_beyond_the_data_have_wider_intervals():
     assert widths[1] > 2 * widths[0]
 
 
-def test_a_damped_field_is_said_to_lose_energy_on_the_first_line():
+def test_a_damped_field_loses_energy_on_the_first_line():
     name = {"coordinates": {"w": "u_* [mm]"}}
     law = learned(table(field(22, gamma=0.1)), **name)
     assert "energy is lost: w_tt + γ w_t with γ = 0.1" in str(law).splitlines()[0]
@@ -149,7 +149,7 @@ def test_a_long_table_gives_the_law_of_the_wide_one(tmp_path):
 @pytest.mark.parametrize(
     "spoilt, more, message",
     [
-        (lambda u: u[:, :, :5], {}, "there are 5 nodes; expected 8 or more"),
+        (lambda u: u[:, :, :5], {}, "number of nodes: 5; expected 8 or more"),
         (lambda u: u[:, :12], {}, "the longest stretch without a gap has 12 rows"),
         (lambda u: u, {"ends": "fixed"}, "the ends move by .* of the largest motion"),
         (lambda u: u, {"length": None}, "length: it is missing"),

@@ -75,7 +75,7 @@ def test_units_of_length_and_time_change_nothing(pendulum, model):
     assert other["length_scale"].values == model["length_scale"].values
 
 
-def test_noise_is_found_without_being_told(pendulum):
+def test_noise_is_estimated(pendulum):
     """A row sees (e_0 - 2 e_1 + e_2)/h^2 times a mass of mean 1."""
     draw = np.random.default_rng(3).standard_normal(pendulum["q"].shape)
     for sigma in (1e-4, 1e-3):

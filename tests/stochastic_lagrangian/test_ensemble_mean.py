@@ -36,7 +36,7 @@ def test_columns_are_momentum_rate_minus_force(observations, derivatives):
 
 
 @pytest.mark.parametrize(("remove", "columns"), [(False, 24), (True, 18)])
-def test_null_candidates_take_part_only_if_asked(
+def test_null_candidates_enter_only_on_request(
     observations, derivatives, remove, columns
 ):
     """Six of the 25 are null and one is the reference."""

@@ -133,7 +133,7 @@ def test_kept_samples_are_those_of_the_spline(truth):
     np.testing.assert_allclose(channel(observations, found, "q"), q, atol=1e-8)
 
 
-def test_what_is_missing_is_said(truth):
+def test_what_is_missing_is_reported(truth):
     with pytest.raises(ValueError, match="qddot is not recorded"):
         measured(recording(*truth, channels=2), {}, {})
     short = recording(*truth).isel(time=slice(0, 15))

@@ -129,7 +129,7 @@ def test_error_bars_cover():
 
 
 @pytest.mark.parametrize(("level", "told"), [(1e-4, True), (0.05, False)])
-def test_terms_that_the_data_do_not_tell_have_no_intervals(level, told):
+def test_undetermined_terms_have_no_intervals(level, told):
     """Swings up to 0.5 rad: cos(θ) and θ² differ by the noise of the second."""
     time, *motion = pendulum(samples=200)
     small = [0.2 * np.sin(3 * time + phase) for phase in range(6)]
@@ -318,7 +318,7 @@ def test_a_law_of_indefinite_kinetic_energy_has_the_largest_error(rng):
     assert indefinite == pytest.approx(1.0)
 
 
-def test_what_large_swings_alone_tell_refutes_a_support(rng):
+def test_a_support_is_refuted_by_large_swings_alone(rng):
     """y = x + x³ and tanh x instead: the residual of the latter has a heavy tail."""
     x = rng.standard_normal((40, 50)) * rng.lognormal(-1.5, 0.8, (40, 1))
     columns = np.stack([x, x**3, np.tanh(x)], axis=-1)

@@ -69,7 +69,7 @@ def test_nothing_half_written_remains(finished, suffix):
     assert not list((finished.folder / "results").rglob(suffix))
 
 
-def test_an_example_of_any_folder_can_be_told_in_words(finished):
+def test_an_example_of_any_folder_can_be_described(finished):
     law = f"{PAPER}/harmonic/law.md"
     done = finished.snakemake("--cores", "1", law)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -32,7 +32,7 @@ def test_every_figure_is_a_function_of_the_module_that_is_named_for_it():
         assert callable(getattr(import_module(module), name)), name
 
 
-def test_every_kind_of_data_shows_figures_that_there_are():
+def test_every_kind_of_data_shows_existing_figures():
     for names in example_figures().values():
         assert 1 <= len(set(names)) == len(names) and set(names) <= set(figures())
 
@@ -78,6 +78,43 @@ def test_a_draw_whose_intervals_miss_is_not_right(
     module, n = import_module("blind_machines"), len(errors)
     correlation = np.eye(n) + correlated * (np.ones((n, n)) - np.eye(n))
     assert module.is_covered(np.array(errors), correlation) == covered
+
+
+@pytest.mark.parametrize(
+    ("extra", "value", "error"),
+    [
+        ("ydot**2", 0.1, 0.5),
+        ("ydot**2", -0.38, -1.9),
+        ("ydot**2", 0.42, None),
+        ("(xdot - ydot)**2", 0.1, 0.5),
+        ("Abs(ydot)", 0.1, None),
+        ("y**2", 0.1, None),
+    ],
+)
+def test_damping_that_stays_in_a_law_is_a_coefficient_of_zero(
+    generators, extra, value, error
+):
+    """Within twice its half interval, .2; other terms are too many."""
+    kind = "L" if extra == "y**2" else "D"
+    rows = pd.DataFrame(
+        [
+            ("xdot**2", "L", 0.5, 0.0),
+            ("x**2", "L", 3.3, 0.1),
+            (extra, kind, value, 0.1),
+        ],
+        columns=["term", "of", "value", "std"],
+    )
+    law = SimpleNamespace(
+        terms=rows, interval_factor=2.0, coordinates=("x", "y"), dataset={}
+    )
+    compared = SimpleNamespace(
+        terms=("xdot**2", "x**2"), error=[0.0, 0.1], extra=(extra,)
+    )
+    names, errors, widths, _ = import_module("blind_machines")._errors(law, compared)
+    found = dict(zip(names, errors, strict=True))
+    assert found.pop("x**2") == pytest.approx(1.5)
+    assert found == ({} if error is None else {f"D: {extra}": pytest.approx(error)})
+    assert widths == pytest.approx([0.2 / 3.3])
 
 
 def test_a_line_is_judged_by_term(generators):

@@ -29,7 +29,7 @@ LIBRARY = {
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_legendre_transform_goes_there_and_back(seed):
+def test_the_legendre_transform_is_an_involution(seed):
     """L → E = q̇·∂L/∂q̇ − L → L, for any L without terms of degree one."""
     entry = {"of": ["x", "sin(y)", "xdot", "ydot"], "degree": 4}
     terms = candidates([{"polynomial": entry}], NAMES)

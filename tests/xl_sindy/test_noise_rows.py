@@ -282,7 +282,7 @@ def test_acceleration_and_energy_of_rollouts_are_judged():
         assert found[chosen]["verdict"].tolist() == [word], text
 
 
-def test_every_level_of_an_example_that_publishes_nothing_is_told():
+def test_every_level_of_an_example_that_publishes_nothing_is_listed():
     model = swept(PENDULUM)
     config = copy.deepcopy(PENDULUM) | {"publish": {}}
     one = Panel("one", config, {"recommended": model}, {})

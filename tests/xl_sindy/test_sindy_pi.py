@@ -189,7 +189,7 @@ def test_pysindy_finds_the_same_law(motion, library):
     np.testing.assert_array_equal(others, ours)
 
 
-def test_truth_is_empty_if_the_library_cannot_say_it():
+def test_truth_is_empty_if_the_library_lacks_it():
     config = {name: [{"terms": [f"{name}ddot", "1"]}] for name in ("th", "x")}
     library = ImplicitLibrary.from_config({"implicit": config}, ["th", "x"])
     assert library.truth(CART, 0).shape == (0, 2)

@@ -1,4 +1,4 @@
-"""Contracts: what each dataset between the stages holds, said once.
+"""Contracts: what each dataset between the stages holds, defined once.
 
 A contract lists the variables of a dataset with dimensions, unit and meaning. From that
 list it builds the dataset (:meth:`Contract.dataset`) and checks it (:func:`check`).

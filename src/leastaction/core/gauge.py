@@ -45,7 +45,7 @@ class Freedom:
         return [i for i, status in enumerate(self.status) if status == "independent"]
 
     def part(self, of: slice) -> "Freedom":
-        """What is said of some of the candidates, in words alone."""
+        """Status of some of the candidates, without the algebra."""
         return Freedom(self.status[of], self.equivalent[of])
 
     @cached_property

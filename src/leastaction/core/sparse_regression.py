@@ -137,7 +137,7 @@ def local_minimum(score, start: Sequence[int], shells: Sequence[Callable]):
     """The subset that no neighbour improves, along the best of the first shell that do.
 
     ``score(subsets)`` is what is to be small, of each; ``shell(subset)`` are neighbours
-    of one, the next shell asked only where none of the first is better.
+    of one, the next shell is evaluated only where none of the first is better.
     """
     best, value = start, score([start])[0]
     for _ in range(MOST_REPLACEMENTS):
@@ -164,7 +164,7 @@ def term_price(samples: float, terms: int) -> float:
 def deviation_of_absent(gain: np.ndarray, penalty: np.ndarray) -> np.ndarray:
     """Part √(w (1 − w)) of what an absent term would change that is its deviation.
 
-    A term that gains 2Δℓ where `penalty` is asked belongs to the law with probability
+    A term that gains 2Δℓ, `penalty` being required, belongs to the law with probability
     w = 1/(1 + exp(penalty/2 − Δℓ)): the variance of a mean over both laws (Buckland,
     Burnham and Augustin, Biometrics 53 (1997) 603); w is ½ at most.
     """

@@ -22,9 +22,10 @@ with λ the eigenvalues of their covariance it is nearly g χ² with k degrees o
 quantile of that at `PROBABILITY`, the bound. It is *found* if the bound is below the
 `resolution`, else *undecided*: L is symmetric to within the bound. The bound is that of
 L itself, which the motion need not determine; where L can be learned with the symmetry
-and without, their odds can deny it, and it is found if any quadratic potential that the
-data leave to L with the symmetry violates it by less than the resolution. Per period
-2π/ω the momentum p·ξ changes by at most 2πν of its rms.
+and without, their odds decide, and the violation is that of a quadratic potential that
+the data leave to L with the symmetry: it is found if that is below the resolution, and
+denied if that is beyond its bound, by odds alone never. Per period 2π/ω the momentum
+p·ξ changes by at most 2πν of its rms.
 
 The discrete counterpart, L_d(q₀, q₁) of the midpoint rule, has exactly the affine
 symmetries of L, since the rule commutes with affine maps; there
@@ -45,6 +46,8 @@ from leastaction.core.multi_index import multi_indices
 PROBABILITY = 0.9973
 # Logarithm of odds that decide (Jeffreys 1961).
 DECISIVE = float(np.log(100))
+# Change of a momentum in a period, over its rms, of which nothing is known.
+MOST_CHANGE = 1.0
 # Entries that a generator is brought to where the data allow it, the largest being 1.
 READABLE = (0.0, 1 / 4, 1 / 3, 1 / 2, 2 / 3, 3 / 4, 1.0)
 # Relative singular values below this are round-off.
@@ -66,7 +69,7 @@ class Symmetry:
     violation, bound
         ν, and what it would be allowed without the symmetry being denied.
     decided
-        Whether the bound is below the resolution asked for; where L was learned with
+        Whether the bound is below the required resolution; where L was learned with
         the symmetry, whether violation and bound together are.
     log_odds
         Logarithm of the evidence of L with this symmetry over that of L without, which
@@ -84,7 +87,8 @@ class Symmetry:
     def verdict(self) -> str:
         """``found``, ``undecided``, or ``not found`` of the nearest that L denies."""
         compared = not np.isnan(self.log_odds)
-        if self.log_odds < -DECISIVE if compared else self.violation >= self.bound:
+        unlikely = self.log_odds < -DECISIVE or not compared
+        if unlikely and self.violation >= self.bound:
             return "not found"
         likely = self.log_odds > DECISIVE or not compared
         return "found" if likely and self.decided else "undecided"
@@ -277,7 +281,7 @@ class Invariance:
         selected = []
         for theta in vectors:
             violation, bound = self._numbers(theta)
-            if violation >= min(bound, 1 / (2 * np.pi)):
+            if violation >= min(bound, MOST_CHANGE / (2 * np.pi)):
                 break
             selected.append(theta)
         several = 1 < len(selected) <= most_symmetries(n)

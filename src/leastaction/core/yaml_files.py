@@ -16,27 +16,16 @@ _TARGETS = (
     "show_example plot_paper plot_study plot_recording plot_kind plot_shaken score "
     "estimate collect_scores"
 )
-
 RESERVED = set(_TARGETS.split())
-
-
 # Far above any configuration: aliases can stand for more values than a memory holds,
 # and brackets in brackets for more calls than a stack does.
 MOST_VALUES = 20_000
-
 MOST_LEVELS = 100
-
 MOST_CHARACTERS = 1_000_000
-
 MOST_MERGED = 20
-
-
 # Text that a browser could take for more than text.
 MARKUP = re.compile("<[A-Za-z/!?]")
-
 LARGEST_NUMBER = 1e300
-
-
 # Characters that neither names of files nor pages and pictures can hold.
 UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 

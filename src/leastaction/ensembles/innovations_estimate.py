@@ -410,7 +410,7 @@ def chain_of(model: StateSpace, fit: Fit) -> tuple[tuple[float, float], ...]:
 def words(
     search: SearchResult, labels: list[str], names: list[str]
 ) -> dict[str, tuple]:
-    """What can only be said in words."""
+    """Results of the search that are words."""
     best = names[search.absent[int(np.argmax(search.scores))]] if search.absent else ""
     of_law, of_losses = undetermined(replace(search.fit, total=None), labels)
     texts = {
@@ -518,7 +518,7 @@ def force_covariance(
             root = np.linalg.solve(model.at(parameters.coefficients)[0], root)
         return root @ root.T / (parameters.gain**2 if scaled else 1.0)
 
-    known = np.isfinite(np.diag(fit.covariance))
+    known = np.isfinite(np.diag(fit.covariance)) & (np.diag(fit.covariance) > 0)
     step = np.where(known, np.sqrt(np.diag(fit.covariance)), 1.0) * 1e-3
     slopes = np.array(
         [

@@ -214,7 +214,7 @@ class Motion:
 def with_nearest(model: xr.Dataset) -> xr.Dataset:
     """The model with the absent candidate that selection leaves a deviation of.
 
-    Its coefficient is as good as zero, but it has a say in the errors of modes.
+    Its coefficient is as good as zero, but it counts in the errors of modes.
     """
     model = model.copy()
     labels = [str(name) for name in model["parameter"].values]

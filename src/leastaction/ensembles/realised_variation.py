@@ -28,7 +28,7 @@ from leastaction.core.expressions import to_text
 from leastaction.core.library import candidates
 from leastaction.ensembles.contracts import CONTRACTS
 
-# Radians per sample above which the user is told that differences attenuate motion.
+# Radians per sample above which a warning states that differences attenuate motion.
 LARGEST_TURN = 0.1
 # The law only weights moments: few terms are enough.
 MOST_TERMS = 3

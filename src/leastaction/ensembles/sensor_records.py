@@ -43,8 +43,8 @@ class Channels:
 class Record(NamedTuple):
     """Samples `y` of one stretch, (time, channel), and of recorded forces `w`.
 
-    These have the shape (time, dof), one row if there are none. Whether the lag
-    between record and force is unknown is told, by coordinate, by `late`.
+    These have the shape (time, dof), one row if there are none. `late` is true of
+    coordinates whose lag between record and force is unknown.
     """
 
     y: np.ndarray
@@ -116,7 +116,7 @@ def records_of(observations: xr.Dataset) -> tuple[Channels, list[Record], float]
 
 
 def stated(observations: xr.Dataset, key: str) -> list:
-    """What is said of the input of each coordinate, such as its `gain`; else None."""
+    """Stated `key` of the input of each coordinate, such as its `gain`, or None."""
     section = json.loads(observations.attrs.get("inputs", "{}"))
     return [section.get(str(name), {}).get(key) for name in observations["dof"].values]
 

@@ -37,7 +37,7 @@ MOST_ROUNDS = 100
 # Terms whose loss is tried, the least certain first, before all are kept: a refit may
 # miss its maximum where many coefficients are nearly free.
 MOST_TRIED = 4
-# Loss of ℓ of an exchange that is told.
+# Loss of ℓ up to which an exchange is reported.
 NEARLY_AS_WELL = 3.0
 # Exchanges of two terms that are tried, those whose foreseen gain in ℓ is not below a
 # least one, and the gain that decides.
@@ -308,7 +308,7 @@ class Search:
 
         None if none is better. Ties of a nat go to the candidate that is listed first:
         cos q beside q² is nearly q⁴, and enters as often as not. Further losses never
-        enter, but one that fits as well as a loss of the law is told.
+        enter, but one that fits as well as a loss of the law is reported.
         """
         places = self.removable(fit)
         ways = [(i,) for i in places] + [*itertools.combinations(places, 2)]

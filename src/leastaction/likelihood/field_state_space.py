@@ -30,8 +30,8 @@ CONDITIONS = {"free": 0, "fixed": 1, "clamped": 2}
 PERIODIC = "periodic"
 # Ritz functions beyond those that are kept: modes converge geometrically in them.
 SPARE = 12
-# A sensor of a field: what it measures, and where (m).
-SENSOR = re.compile(r"\s*([A-Za-z]\w*?)(_t{1,2})?\s*\(\s*([-+.\deE]+)\s*\)\s*")
+# A sensor of a field: its name, the derivative that it measures, and where (m).
+SENSOR = re.compile(r"\s*([A-Za-z]\w*?)(_[tx]+)?\s*\(\s*([-+.\deE]+)\s*\)\s*")
 RATES = {"": "position", "_t": "velocity", "_tt": "acceleration"}
 
 
@@ -358,11 +358,11 @@ def sensor_of(text: str) -> tuple[str, str, float]:
     match = SENSOR.fullmatch(text)
     try:
         return match[1], RATES[match[2] or ""], float(match[3])
-    except (TypeError, ValueError):
+    except (KeyError, TypeError, ValueError):
         raise ValueError(
-            f"the sensor {text!r} is no place of a field; expected u(0.2) of a "
-            "displacement at 0.2 m, u_t(0.2) of a velocity, u_tt(0.2) of an "
-            "acceleration"
+            f"the sensor {text!r} measures no displacement, velocity or acceleration "
+            "of a field at a place; expected u(0.2) of a displacement at 0.2 m, "
+            "u_t(0.2) of a velocity, u_tt(0.2) of an acceleration"
         ) from None
 
 

@@ -53,8 +53,8 @@ def draw_sets(
     for row, (size, pool, candidates) in zip(index, fits, strict=True):
         if candidates.size < size:
             raise ValueError(
-                f"training: {size} samples of {pool} times are asked for, but there "
-                f"are {candidates.size}"
+                f"training: {size} samples of {pool} times; expected {candidates.size} "
+                "or fewer, as many as there are"
             )
         row[:size] = candidates[:size]
     values = {"training_index": index, "test_index": test}

@@ -233,7 +233,7 @@ class PortStructure:
 def _entries(name: str, entries, shape: tuple[int, int], sign: int) -> np.ndarray:
     """Entries of a matrix, NaN where it is unknown; `sign` −1 if skew, 1 if symmetric.
 
-    Zero on the diagonal of a skew one, whatever is said of it.
+    Zero on the diagonal of a skew one, whatever its entry.
     """
     if isinstance(entries, str):
         unknown = np.eye(*shape, dtype=bool) | (entries == "unknown")

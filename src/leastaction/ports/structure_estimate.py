@@ -47,7 +47,7 @@ ROUNDS, STEPS = 5, 3
 # A point in so many is looked at for convexity.
 EVERY = 20
 # An eigenvalue of R may be below zero by so many standard errors, and an entry that is
-# told is above so many.
+# named in a message is above so many.
 STANDARD_ERRORS = 2.0
 # Probability with which χ² rejects a form that is right.
 LEVEL = 1e-4

@@ -175,6 +175,12 @@ class PortHamiltonianSystem:
         places = sp.Matrix([self.chart.get(s, 0) for s in self.states])
         return self._compiled([self.coordinates], places, (len(self.states),))
 
+    @property
+    def _pushed(self) -> sp.Matrix:
+        """B u; zero without inputs."""
+        u = list(map(symbol, self.inputs))
+        return self.port * sp.Matrix(len(u), 1, u)
+
     @cached_property
     def _rate_equations(self) -> tuple[Callable, Callable]:
         """Matrix and right side of ξ and u that dξ/dt and the states left out solve."""
@@ -185,7 +191,7 @@ class PortHamiltonianSystem:
         balance = (
             self.flow * (motion * sp.Matrix(rates))
             - (self.structure - self.dissipation) * self.efforts.subs(inside)
-            - self.port * sp.Matrix([symbol(name) for name in self.inputs])
+            - self._pushed
         )
         unknowns = [*rates, *map(symbol, self.left_out)]
         matrix = balance.jacobian(unknowns)
@@ -237,13 +243,13 @@ class PortHamiltonianSystem:
             return 0
         x = [symbol(name) for name in self.states]
         d, a = (np.flatnonzero(of).tolist() for of in (differential, ~differential))
-        u = sp.Matrix([symbol(name) for name in self.inputs])
         right = (self.structure - self.dissipation) * self.efforts
-        right = self.evaluated(right + self.port * u)
+        right = self.evaluated(right + self._pushed)
         speed = sp.Matrix(flow[np.ix_(d, d)]).inv() * right.extract(d, [0])
         inner, outer = [x[i] for i in d], [x[i] for i in a]
         algebraic = [right[i] for i in a]
-        generic = {s: sp.Float(0.3 + 0.1 * i) for i, s in enumerate([*x, *u])}
+        names = map(symbol, [*self.states, *self.inputs])
+        generic = {s: sp.Float(0.3 + 0.1 * i) for i, s in enumerate(names)}
         for index in range(1, HIGHEST_INDEX + 1):
             slopes = sp.Matrix(algebraic).jacobian(outer)
             numbers = np.array(slopes.subs(generic).tolist(), dtype=float)
@@ -290,9 +296,9 @@ def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _generic_points(size: int) -> np.ndarray:
-    """Points (point, `size`) between 0.2 and 1.2."""
+    """Points (point, `size`) between 0.2 and 1.2, by irrational √(k + ½), k ≥ 2."""
     i = np.arange(POINTS_OF_IDENTITIES)[:, None]
-    return 0.2 + np.mod((i + 1) * np.sqrt(2.0 + np.arange(size)), 1.0)
+    return 0.2 + np.mod((i + 1) * np.sqrt(2.5 + np.arange(size)), 1.0)
 
 
 def _matrix_problems(system: PortHamiltonianSystem) -> Iterator[str]:
@@ -314,9 +320,8 @@ def _matrix_problems(system: PortHamiltonianSystem) -> Iterator[str]:
 
 def _chart_problems(system: PortHamiltonianSystem) -> Iterator[str]:
     """Whether the chart solves the equation, at generic points with ξ > 0."""
-    points = _generic_points(len(system.coordinates))
-    inputs = np.linspace(-0.7, 0.9, POINTS_OF_IDENTITIES)[:, None]
-    u = inputs * np.ones(len(system.inputs))
+    both = _generic_points(len(system.coordinates) + len(system.inputs))
+    points, u = np.split(both, [len(system.coordinates)], axis=1)
     matrix, right = (of(points, u) for of in system._rate_equations)
     scale = 1 + np.abs(right).max()
     if np.linalg.matrix_rank(matrix).min() < matrix.shape[2]:

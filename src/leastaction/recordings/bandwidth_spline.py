@@ -24,19 +24,14 @@ SAMPLES_PER_TRANSFORM = 65536
 MOTION_OVER_NOISE = 3.0
 # The bandwidth is sought beyond this multiple of the main frequency.
 LEAST_BANDWIDTH_OF_MAIN = 1.5
-NOISE_LINE_ROUNDS = 3
 # The main frequency is at least this part of that of crossings of the median: in the
 # lowest bins of a long transform what the window leaves is divided by f⁴.
 LEAST_OF_CROSSINGS = 0.05
-# A line of the noise steeper than this is no noise of a sensor.
-STEEPEST_SENSOR_NOISE = -2.5
 HIGHEST_DIFFERENCE = 6
 # Differences hold motion if the highest frequencies have less than this part of them.
 MOTION_IN_DIFFERENCES = 0.25
 # Median of χ² with two degrees of freedom over its mean.
 MEDIAN_OF_PERIODOGRAM = np.log(2)
-# Fraction of the Nyquist frequency taken where the spectrum never reaches the noise.
-COARSE_BANDWIDTH_OF_NYQUIST = 0.8
 KNOTS_PER_BANDWIDTH = 5
 # Samples per knot at least: with fewer, the spline has more freedom than the data.
 LEAST_SAMPLES_PER_KNOT = 2
@@ -64,26 +59,6 @@ class Spectrum:
         highest = self.density[self.frequency > 2 / 3 * nyquist]
         return float(np.sqrt(np.median(highest) * nyquist / MEDIAN_OF_PERIODOGRAM))
 
-    @property
-    def slope(self) -> float:
-        """Power of the frequency that the density falls with before noise hides it.
-
-        That of a motion with white forces is −4, down to the noise or, if there is
-        none, to the end; that of a smooth motion falls ever faster.
-        """
-        f = self.frequency
-        of_line = np.log(self.noise[-1] / self.noise[0]) / np.log(f[-1] / f[0])
-        begin = max(self.bandwidth / 3, LEAST_BANDWIDTH_OF_MAIN * self.main)
-        inside = (f >= begin) & (f <= self.bandwidth)
-        if (
-            of_line < STEEPEST_SENSOR_NOISE
-            or inside.sum() < 8
-            or self.bandwidth < 1.5 * begin
-        ):
-            return float(of_line)
-        density = _smoothed(self.density)[inside]
-        return float(np.polyfit(np.log(f[inside]), np.log(density), 1)[0])
-
 
 def difference_noise(series: Sequence[np.ndarray]) -> float:
     """Standard deviation of the noise: the smallest of differences of order 1 to 6.
@@ -109,11 +84,11 @@ def spectrum(series: Sequence[np.ndarray], dt: float, angle: bool = False) -> Sp
     """Spectrum of the second differences (Welch 1967), divided by (2 sin πf dt)⁴.
 
     Noise of an encoder is not white: a straight log-log line is fitted above twice the
-    bandwidth, three times over. The bandwidth is the first frequency beyond 1.5 times
-    the main one where the density is below three times that line. `series` are the
-    trajectories, dt s between samples. The main frequency of an `angle` that turns over
-    is the rms frequency of its velocity, that of its changes of sign (Rice 1944): where
-    turns are irregular, most power is in the lowest frequencies.
+    bandwidth that a constant one gives. The bandwidth is the first frequency beyond 1.5
+    times the main one where the density is below three times that line. `series` are
+    the trajectories, dt s between samples. The main frequency of an `angle` that turns
+    over is the rms frequency of its velocity, that of its changes of sign (Rice 1944):
+    where turns are irregular, most power is in the lowest frequencies.
     """
     from scipy.signal import welch
 
@@ -139,13 +114,12 @@ def spectrum(series: Sequence[np.ndarray], dt: float, angle: bool = False) -> Sp
     motion = f**2 * np.where(resolved if resolved.any() else f > lowest, density, 0.0)
     main = f[np.argmax(motion)]
     bandwidth = _knee(f, density, line, main, dt)
-    for _ in range(NOISE_LINE_ROUNDS):
-        above = f > min(2 * bandwidth, 0.35 / dt)
-        slope, height = np.polyfit(np.log(f[above]), np.log(density[above]), 1)
-        line = np.exp(min(slope, 0.0) * np.log(f) + height)
-        if slope > 0:
-            line = np.full_like(density, np.median(density[above]))
-        bandwidth = _knee(f, density, line, main, dt)
+    above = f > min(2 * bandwidth, 0.35 / dt)
+    slope, height = np.polyfit(np.log(f[above]), np.log(density[above]), 1)
+    line = np.exp(min(slope, 0.0) * np.log(f) + height)
+    if slope > 0:
+        line = np.full_like(density, np.median(density[above]))
+    bandwidth = _knee(f, density, line, main, dt)
     if angle and max(map(np.ptp, series)) > 2 * np.pi:
         motion = np.where(f < bandwidth, motion, 0.0)
         main = max(main, np.sqrt(np.average(f**2, weights=motion)))
@@ -177,9 +151,7 @@ def _knee(f, density, line, main, dt) -> float:
     quiet = (f > LEAST_BANDWIDTH_OF_MAIN * main) & (
         _smoothed(density) < MOTION_OVER_NOISE * line
     )
-    return (
-        f[np.argmax(quiet)] if quiet.any() else COARSE_BANDWIDTH_OF_NYQUIST * 0.5 / dt
-    )
+    return f[np.argmax(quiet)] if quiet.any() else 0.5 / dt
 
 
 def _smoothed(density: np.ndarray, width: int = 9) -> np.ndarray:

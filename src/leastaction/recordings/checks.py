@@ -15,13 +15,14 @@ from leastaction.recordings.bandwidth_spline import (
 )
 from leastaction.recordings.columns import rough_sensors
 from leastaction.recordings.excitation import (
+    PERIODS_PER_WINDOW,
     autocorrelation,
     goes_one_way,
     relaxes,
     unrecorded_force,
 )
 from leastaction.recordings.refusals import reject
-from leastaction.recordings.splitting import Clock, Trajectory
+from leastaction.recordings.splitting import EVEN_WITHIN, Clock, Trajectory
 
 # More distinct values than these are no steps of an encoder in 20,000 samples.
 MOST_ENCODER_LEVELS = 5000
@@ -36,9 +37,8 @@ LEAST_DRIVEN_PERIODS = 1.0
 # The same of a random motion, which tells damping by its correlation alone.
 LEAST_RANDOM_PERIODS, FEW_RANDOM_PERIODS = 20.0, 100.0
 # A sensor is saturated if so many samples are at its extreme, and so many times as many
-# as at the ten values next to it; stuck if a random motion rests for so many periods.
+# as at the ten values next to it.
 LEAST_SATURATED, SATURATED_OVER_NEXT = 10, 5.0
-PERIODS_OF_STUCK = 3.0
 # Of a random motion whose period is not seen: 8 samples in one correlate by 0.71.
 LEAST_CORRELATION_OF_NEIGHBOURS = 0.6
 # Half the range of an angle in a main period, a drift removed, beyond which it is taken
@@ -46,15 +46,12 @@ LEAST_CORRELATION_OF_NEIGHBOURS = 0.6
 LARGEST_ANGLE = 30.0
 # Half the range over the noise: refused below the first, warned of below the second.
 LEAST_SIGNAL_TO_NOISE, POOR_SIGNAL_TO_NOISE = 5.0, 100.0
-LEAST_MENTIONED_JITTER = 1e-3
 # rad; below it cos and a parabola differ by less than 1 %.
 SMALL_ANGLE = 0.35
 # Largest over smallest swing that tells Coulomb from viscous losses.
 LEAST_RATIO_OF_AMPLITUDES = 2.0
 # An amplitude beyond those learned from by this factor is an extrapolation.
 EXTRAPOLATED = 1.1
-# Main periods of a swing that has one amplitude.
-PERIODS_OF_SWING = 3.0
 
 
 def encoder_step(series: Sequence[np.ndarray]) -> tuple[float, bool]:
@@ -201,7 +198,7 @@ def _refuse_saturation(file, runs, coordinates, channels, clock):
             reject("saturated", where, count=count)
         rest = max(map(longest_rest, values))
         periods = rest * slowest * clock.step
-        if periods > PERIODS_OF_STUCK:
+        if periods > PERIODS_PER_WINDOW:
             reject("stuck", where, count=rest, periods=periods)
 
 
@@ -269,7 +266,7 @@ def warnings_of(
             "trajectories have different sampling rates; all were interpolated to the "
             f"slowest, {1 / clock.step:.4g} Hz"
         )
-    if clock.jitter > LEAST_MENTIONED_JITTER and clock.resampled:
+    if clock.jitter > EVEN_WITHIN and clock.resampled:
         texts.append(
             f"the clock is uneven by {100 * clock.jitter:.2g} %; values were "
             f"interpolated to even steps of {clock.step:.4g} s"
@@ -328,7 +325,7 @@ def _swings(q: np.ndarray, clock: Clock, angles: Sequence[bool]) -> list[np.ndar
         spectrum([y], clock.step, angle).main
         for y, angle in zip(q.T, angles, strict=True)
     )
-    count = max(int(len(q) * clock.step * main / PERIODS_OF_SWING), 1)
+    count = max(int(len(q) * clock.step * main / PERIODS_PER_WINDOW), 1)
     return np.array_split(q, count)
 
 

@@ -31,16 +31,14 @@ CHANNELS = {
 # What accelerometers call the acceleration of gravity, as pint calls it.
 GRAVITY = {"g": "g_0", "mg": "mg_0", "ug": "ug_0", "µg": "ug_0"}
 ACCELERATION = "m/s**2"
-# What no coordinate is measured in, and what that then is.
+# What no coordinate is measured in: what that is, and the section that has it.
 NO_COORDINATES = {
-    "kg": "a mass; of an accelerometer in g write it under `accelerations` or "
-    "`sensors`",
-    "N": "a force; write it under `inputs`",
-    "N*m": "a torque; write it under `inputs`",
-    "m/s": "a velocity, no position; name another column, or write it under "
-    "`velocities`",
-    "rad/s": "a rate, no angle; name another column, or write it under `velocities`",
-    ACCELERATION: "an acceleration; write it under `accelerations` or `sensors`",
+    "kg": ("a mass, where g of an accelerometer is an acceleration", "accelerations"),
+    "N": ("a force", "inputs"),
+    "N*m": ("a torque", "inputs"),
+    "m/s": ("a velocity", "velocities"),
+    "rad/s": ("an angular velocity", "velocities"),
+    ACCELERATION: ("an acceleration", "accelerations"),
 }
 # Headings that are nothing but a unit of time.
 CLOCKS = ("ms", "us", "µs", "ns", "min")
@@ -313,12 +311,17 @@ def _reject_no_coordinates(
 ) -> None:
     """A mass, a force or an acceleration is no coordinate; a kind has `sections`."""
     for one in coordinates.values():
-        for unit, what in NO_COORDINATES.items():
+        for unit, (what, section) in NO_COORDINATES.items():
             if has_dimension(one.unit, unit) and not one.angle:
-                section = re.search(r"[,;][^`]*`(\w+)`", what)
-                if section[1] not in sections:
-                    what = f"{what[: section.start()]}; name a column of positions"
-                reject("unit of no coordinate", one.use, unit=one.unit, what=what)
+                to_do = "name a column of positions"
+                if section in sections:
+                    to_do += f", or write it under `{section}`"
+                reject(
+                    "unit of no coordinate",
+                    one.use,
+                    unit=one.unit,
+                    what=f"{what}; {to_do}",
+                )
 
 
 def has_dimension(text: str, unit: str) -> bool:

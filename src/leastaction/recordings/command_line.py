@@ -59,7 +59,7 @@ def library_of_options(
     known: Sequence[str],
     names: Sequence[str],
 ) -> dict | None:
-    """Section `library`; None if nothing was said of it.
+    """Section `library`; None without any of these options.
 
     RecordingError if a text names no function; `names` are those of the coordinates.
 

@@ -262,8 +262,8 @@ class Prediction(Settings):
 
     held_out: list[Expression] | None = Field(
         None,
-        description="Trajectories kept for validation, as the trajectory column names "
-        "them; one in four, of middling amplitude, if absent.",
+        description="Trajectories held out for validation, as the trajectory column "
+        "names them; one in four, of middling amplitude, if absent.",
     )
     start: Positive | None = Field(
         None,

@@ -29,20 +29,27 @@ from leastaction.recordings.command_line import (
     learn_command,
     modes_command,
 )
+from leastaction.recordings.configuration import Import
 from leastaction.recordings.excitation import relaxes
 from leastaction.recordings.interfaces import speaks_python
 from leastaction.recordings.learn import angle_by_name, frame_of
 from leastaction.recordings.refusals import RecordingError
+from leastaction.recordings.splitting import (
+    EVEN_WITHIN,
+    LARGEST_SCATTER_OF_STEPS,
+    LEAST_ROWS,
+)
 from leastaction.recordings.tables import Table, open_table
 
-READING = {"format": "auto", "separator": None, "skip_lines": 0, "columns": []}
+READING = {
+    key: Import.model_fields[key].default
+    for key in ("format", "separator", "skip_lines", "columns")
+}
 MOST_ROWS_DESCRIBED = 200_000
-# Share of the steps of a clock that go forward, and their scatter over their mean.
-LEAST_FORWARD, LARGEST_SCATTER = 0.9, 0.5
+# Share of the steps of a clock that go forward.
+LEAST_FORWARD = 0.9
 # Steps of this many median steps are gaps.
-GAP = 5.0
-# Rows of a trajectory, at least, that a column of labels leaves.
-LEAST_ROWS = 16
+GAP = Import.model_fields["gap"].default
 # Share of empty cells from which on a column is an input recorded less often.
 LEAST_SPARSE = 0.5
 # Correlation with the difference quotient of another column that makes one its rate.
@@ -353,7 +360,7 @@ def _clock(values: Mapping[str, np.ndarray]) -> str | None:
         if len(forward) < LEAST_FORWARD * len(steps):
             continue
         usual = forward[forward < GAP * np.median(forward)]
-        if usual.std() < LARGEST_SCATTER * usual.mean():
+        if usual.std() < LARGEST_SCATTER_OF_STEPS * usual.mean():
             return name
     return None
 
@@ -398,7 +405,7 @@ def _described_clock(name: str, numbers: np.ndarray, starts) -> Column:
     rate = {"ms": 1e3, "us": 1e6}.get(unit, 1.0) / step
     remarks = [f"{rate:.5g} samples per second" + " if it is in ms" * guessed]
     jitter = float((steps[steps < GAP * step] - step).std() / step)
-    if jitter > 1e-3:
+    if jitter > EVEN_WITHIN:
         remarks.append(f"uneven by {100 * jitter:.2g} %")
     gaps = int((steps > GAP * step).sum())
     if gaps:

@@ -13,7 +13,8 @@ import numpy as np
 from leastaction.recordings.bandwidth_spline import spectrum
 
 UNRECORDED = "a force acts that no column records"
-# Main periods of the longest coordinate that kinetic energy is averaged over.
+# Main periods of a window: its kinetic energy is averaged, it has one amplitude, and a
+# sensor that rests for as long is stuck.
 PERIODS_PER_WINDOW = 3.0
 # Windows with a smaller share of the mean energy hold noise.
 LEAST_ENERGY = 0.05

@@ -17,8 +17,9 @@ from leastaction.recordings.recorded_problem import Problem
 
 # Factors of two that a width of friction is profiled over, down or up from the first.
 WIDTHS = 8
-# Changes of ℓ by a width that has no weight, and by one that is not felt: narrower ones
-# are not felt either, but cost steps of the integrator.
+# Changes of ℓ by a width that has no weight, and by one that is not felt: for w → 0
+# changes halve with w, so that narrower ones are not felt either, but cost steps of the
+# integrator. Two changes in turn are small: one is, too, where a maximum is in between.
 UNLIKELY, INDIFFERENT = 10.0, 0.5
 
 
@@ -39,11 +40,12 @@ def with_width(problem: Problem, law: Law) -> tuple[Law, np.ndarray]:
         return trial.fit.value - law.fit.value
 
     for factor in (1 / 2, 2.0):
-        here, value = problem.width, 0.0
+        here, value, change = problem.width, 0.0, np.inf
         for _ in range(1, WIDTHS):
-            last, near, here = value, laws[here], here * factor
+            last, before, near, here = value, change, laws[here], here * factor
             value = likelier(here, near)
-            if value < max(last, 0) - UNLIKELY or abs(value - last) < INDIFFERENT:
+            change = abs(value - last)
+            if value < max(last, 0) - UNLIKELY or max(change, before) < INDIFFERENT:
                 break
         if max(laws.values(), key=lambda each: each.fit.value) is not law:
             break

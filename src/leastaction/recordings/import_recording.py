@@ -10,7 +10,12 @@ import xarray as xr
 
 from leastaction.ensembles.contracts import CONTRACTS as ENSEMBLES
 from leastaction.recordings.bandwidth_spline import spectrum
-from leastaction.recordings.checks import LARGEST_ANGLE, refuse, warnings_of
+from leastaction.recordings.checks import (
+    LARGEST_ANGLE,
+    LEAST_PERIODS,
+    refuse,
+    warnings_of,
+)
 from leastaction.recordings.columns import (
     Column,
     accelerometers,
@@ -40,15 +45,12 @@ from leastaction.recordings.splitting import (
 )
 from leastaction.recordings.tables import unchanged
 
-# One trajectory in so many is kept for validation; with fewer, the end of the longest.
+# One trajectory in so many is held out; of fewer, as much of the longest.
 TRAJECTORIES_PER_HELD_OUT = 4
-HELD_OUT_SHARE_OF_LONGEST = 0.25
 # Share of steps beyond a quarter turn up to which whole turns can be counted.
 LARGEST_SHARE_OF_WIDE_STEPS = 0.02
-# Mean of an acceleration, of its standard deviation, that is told.
+# Mean of an acceleration, over its standard deviation, that is mentioned.
 LEAST_MENTIONED_OFFSET = 0.1
-# Main periods that such an end must have.
-LEAST_PERIODS_HELD_OUT = 3.0
 # Text of users stands in Markdown, HTML and figures, and is to be text there.
 NO_TAGS = str.maketrans({"<": "‹", ">": "›"})
 NO_MARKUP = NO_TAGS | str.maketrans({"|": "¦", "$": "＄", "`": "'", "\\": "/"})
@@ -271,8 +273,8 @@ def _end_held_out(long, series, starts, clock: Clock, angles) -> np.ndarray:
         spectrum([q[:, a] for q in series["q"]], clock.step, angle).main
         for a, angle in enumerate(angles)
     )
-    cut = round((1 - HELD_OUT_SHARE_OF_LONGEST) * len(longest))
-    if (len(longest) - cut) * clock.step * main < LEAST_PERIODS_HELD_OUT:
+    cut = round((1 - 1 / TRAJECTORIES_PER_HELD_OUT) * len(longest))
+    if (len(longest) - cut) * clock.step * main < LEAST_PERIODS:
         return np.zeros(len(long), dtype=bool)
     for parts in series.values():
         parts.append(parts[number][cut:])

@@ -24,7 +24,6 @@ from leastaction.recordings.columns import (
 from leastaction.recordings.configuration import MOTION
 from leastaction.recordings.contracts import CONTRACTS
 from leastaction.recordings.import_recording import (
-    HELD_OUT_SHARE_OF_LONGEST,
     NO_TAGS,
     TRAJECTORIES_PER_HELD_OUT,
     held_out_by_name,
@@ -77,7 +76,7 @@ def imported(settings: Mapping) -> tuple[xr.Dataset, dict[str, xr.Dataset]]:
 
 
 def _samples(part: Mapping, kind: Kind) -> tuple[Samples, list[str]]:
-    """Columns on even times, and what there is to say of them."""
+    """Columns on even times, and remarks on them."""
     part = _wide(part) if part["position"] else part
     channels = columns_of(_expanded(part), kind)
     order = [s for s in kind.sections if s in channels and s != "inputs"]
@@ -174,7 +173,7 @@ def _held_out(samples: Samples, names) -> tuple[Samples, Samples]:
         held = np.linspace(0, len(labels) - 1, count + 2)[1:-1].round().astype(int)
     else:
         longest = int(np.argmax(samples.lengths))
-        cut = round((1 - HELD_OUT_SHARE_OF_LONGEST) * samples.lengths[longest])
+        cut = round((1 - 1 / TRAJECTORIES_PER_HELD_OUT) * samples.lengths[longest])
         series = {
             k: [v[:cut] if i == longest else v for i, v in enumerate(y)]
             for k, y in samples.series.items()

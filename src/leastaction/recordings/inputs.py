@@ -167,7 +167,7 @@ def inputs_of(observations: xr.Dataset) -> Inputs | None:
 
 
 def unknowns_of(observations: xr.Dataset, inputs: Inputs) -> list[Unknown]:
-    """Unknown lags and time constants; one lag of all of which nothing is said."""
+    """Unknown lags and time constants; one lag of all inputs without a stated one."""
     stated = stated_of_inputs(observations)
     names = [str(name) for name in observations["dof"].values]
     unknowns = [
@@ -244,8 +244,8 @@ def _first_order(values: np.ndarray, constant: float) -> np.ndarray:
 def degree_of(values: np.ndarray) -> int:
     """Form of an input by its numbers alone: held between its steps, or band-limited.
 
-    Its most frequent value has no say: free swings have none, and nor has a hammer
-    between two blows.
+    Repetitions of its most frequent value do not count: that of free swings is zero, as
+    is that of a hammer between two blows.
 
     >>> degree_of(np.repeat([1.0, -1.0, 2.0], 20)), degree_of(np.sin(np.arange(60)))
     (0, 5)

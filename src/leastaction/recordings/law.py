@@ -186,7 +186,7 @@ class LawPage:
         return "\n\n".join(_joined(parts)) + "\n"
 
     def _without_law(self) -> list[str]:
-        """What can be said where there is no law."""
+        """What the data show where there is no law."""
         return []
 
     def __str__(self) -> str:

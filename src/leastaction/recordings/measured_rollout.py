@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -19,14 +20,13 @@ from leastaction.likelihood.measured_motion import MeasuredMotion
 from leastaction.likelihood.noise_levels import NoiseLevels
 from leastaction.recordings.candidates import smooth_friction
 from leastaction.recordings.contracts import CONTRACTS, held_out, pieces
+from leastaction.recordings.excitation import PERIODS_PER_WINDOW
 from leastaction.recordings.inputs import inputs_of
 from leastaction.recordings.units_of_terms import energy_and_force_units
 from leastaction.trajectories.variational_equations import variational_equations
 
 # Part of a trajectory that fixes its initial state, main periods.
 PERIODS_OF_START = 0.45
-# Windows whose residuals show what is missing in the forces, main periods.
-PERIODS_OF_RESIDUAL_WINDOW = 3.0
 # Rms input, over that of all data, below which a motion is free.
 INPUT_OF_FREE_MOTION = 0.1
 # Samples per main period of what is stored; the errors are those of all samples.
@@ -74,7 +74,7 @@ def predict(
     for part in pieces(observations):
         forces.append(law.force_error(part, window))
         path, band = law.free_run(part, start)
-        residual = law.residual(part, PERIODS_OF_RESIDUAL_WINDOW * period)
+        residual = law.residual(part, PERIODS_PER_WINDOW * period)
         stored.append((observations["q"].values[0][part], path, band, residual))
     about = {"start": start, "learned_from": int(in_sample), "period": period}
     energy, units = energy_and_force_units(IdentifiedModel(model), observations)
@@ -87,6 +87,15 @@ def predict(
         driven = loud > INPUT_OF_FREE_MOTION * usual
         shares["force_error"] = np.where(driven, _share(forces), np.nan)
     return _dataset(observations, stored, forces, shares, about)
+
+
+class WindowForces(NamedTuple):
+    """Forces of windows, (window, dof), and their times."""
+
+    missed: np.ndarray
+    recorded: np.ndarray
+    variance: np.ndarray  # of what is missed, by noise of the sensors alone
+    middle: np.ndarray  # (window,), s
 
 
 class CompiledLaw:
@@ -176,12 +185,15 @@ class CompiledLaw:
         return path, self.factor * np.sqrt(square) + 2 * self.noise
 
     def force_error(self, part: slice, window: float):
-        """Missing and recorded force in windows, and time; see :func:`force_error`."""
+        """Forces in windows, and time; see :func:`force_error`."""
         motion, sensor = self._motion(part)
         zeros = np.full(len(self.constants), self.constants[0])
         c = np.insert(self.c, zeros, 0.0)
-        pushed = replace(motion, equations=self.pushed)
-        return force_error(pushed, self.states[part], sensor, c, self.constants, window)
+        how = self.states[part], sensor, c, self.constants, window
+        forces = force_error(replace(motion, equations=self.pushed), *how)
+        # Of sensors that are better than they are taken for, no more than all have.
+        part_of_noise = float(np.min(self.noise / sensor)) ** 2
+        return forces._replace(variance=part_of_noise * forces.variance)
 
     def one_step_error(self, parts: Sequence[slice], start: float) -> np.ndarray:
         """Rms innovation of each coordinate from `start` on, in the unit of it.
@@ -216,13 +228,15 @@ def _rms(values: np.ndarray) -> np.ndarray:
 def _share(forces: list) -> np.ndarray:
     """Rms of missing forces over that of recorded ones, of windows that are not lost.
 
-    Infinite if all are.
+    Infinite if all are. The mean square of what noise alone would show as missing is
+    not missing.
     """
-    missing, recorded, _ = map(np.concatenate, zip(*forces, strict=True))
+    missing, recorded, variance, _ = map(np.concatenate, zip(*forces, strict=True))
     left = np.isfinite([missing, recorded]).all(axis=(0, 2))
     if not left.any():
         return np.full(missing.shape[1], np.inf)
-    missing, recorded = _rms(missing[left]), _rms(recorded[left])
+    square = (missing[left] ** 2 - variance[left]).mean(axis=0)
+    missing, recorded = np.sqrt(np.maximum(square, 0.0)), _rms(recorded[left])
     return missing / np.where(recorded, recorded, np.nan)
 
 
@@ -242,7 +256,7 @@ def _dataset(observations, stored, forces, shares: dict, about: dict) -> xr.Data
     ]
     names_of_paths = ("q_measured", "q_estimate", "q_band", "residual")
     counts = [len(q[::stride]) for q, *_ in stored]
-    missed, recorded, middle = (
+    missed, recorded, _, middle = (
         np.concatenate(part) for part in zip(*forces, strict=True)
     )
     windows = [len(part) for part, *_ in forces]
@@ -345,7 +359,7 @@ def force_error(
     c: np.ndarray,
     constants: np.ndarray,
     window: float,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> WindowForces:
     r"""Constant force that a law misses in every window, and the mean recorded one.
 
     In every window the state and a constant generalised force δ are fitted, c given:
@@ -354,11 +368,11 @@ def force_error(
 
     which is one row of the weak form (inverse dynamics), with the test function that
     noise of positions asks for; nothing is differentiated. The mean of Q in the same
-    sense is the change of −δ as Q grows. `motion` is one trajectory, smoothed as
-    `path`, `constants` the candidates q_a of L, whose coefficients are zero; forces
-    come in the shape (window, dof), and with them the time of the middle of each
-    window. Windows overlap by half: a blow at the edge of one would be taken for the
-    velocity that it begins with. Of a window that the law loses they are NaN.
+    sense is the change of −δ as Q grows. Noise of the sensors alone gives δ the
+    covariance G⁻¹, G its information. `motion` is one trajectory, smoothed as `path`,
+    `constants` the candidates q_a of L, whose coefficients are zero. Windows overlap by
+    half: a blow at the edge of one would be taken for the velocity that it begins with.
+    Of a window that the law loses forces are NaN.
     """
     rows, results = len(motion.y), []
     early = windows_of(motion, 0, rows, window)
@@ -366,7 +380,7 @@ def force_error(
     late = windows_of(motion, half, rows - half, window)
     ends = slice(0, half), slice(rows - half, rows)
 
-    def missing(changed: MeasuredMotion, near: np.ndarray, inner: slice) -> np.ndarray:
+    def missing(changed: MeasuredMotion, near: np.ndarray, inner: slice) -> tuple:
         lost = ~np.isfinite(near).all(axis=1)
         about = np.where(lost[:, None], path, near)
         model, _ = changed.linearised(about, c, constants)
@@ -374,7 +388,9 @@ def force_error(
         moment = augmented_filter(model, np.zeros(motion.dof), sensor).moment
         moment[[lost[part].any() for part in changed.parts]] = np.nan
         moment = moment[inner]
-        return np.linalg.solve(moment[:, 1:, 1:], -moment[:, 1:, :1])[..., 0]
+        covariance = np.linalg.inv(moment[:, 1:, 1:])
+        missed = -(covariance @ moment[:, 1:, :1])[..., 0]
+        return missed, np.diagonal(covariance, axis1=1, axis2=2)
 
     def louder(steps: int) -> np.ndarray:
         return (1 + CHANGE_OF_INPUT) * motion.force(steps)
@@ -383,12 +399,13 @@ def force_error(
         cut = enough_steps(replace(motion, parts=parts), path, c, sensor)
         near = followed(cut, path, c, sensor)
         inner = slice(None) if parts is early else slice(1, -1)
-        missed = missing(cut, near, inner)
+        missed, variance = missing(cut, near, inner)
         change = 0 * missed
         if motion.force is not None:
-            change = missing(replace(cut, force=louder), near, inner) - missed
+            change = missing(replace(cut, force=louder), near, inner)[0] - missed
         middle = [motion.dt * (part.start + part.stop) / 2 for part in parts[inner]]
-        results.append((missed, -change / CHANGE_OF_INPUT, np.array(middle)))
-    missed, recorded, middle = map(np.concatenate, zip(*results, strict=True))
-    order = np.argsort(middle, kind="stable")
-    return missed[order], recorded[order], middle[order]
+        recorded = -change / CHANGE_OF_INPUT
+        results.append((missed, recorded, variance, np.array(middle)))
+    every = [*map(np.concatenate, zip(*results, strict=True))]
+    order = np.argsort(every[-1], kind="stable")
+    return WindowForces(*(each[order] for each in every))

@@ -16,6 +16,7 @@ import xarray as xr
 
 from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.model import interval, rounded
+from leastaction.core.own_data import ROUND_OFF
 from leastaction.core.settings import ConfigError, complete
 from leastaction.ensembles.modes import (
     STRUCTURAL,
@@ -54,8 +55,6 @@ if TYPE_CHECKING:
 
 # Modes of two set-ups are one if shapes agree so far at the sensors of both.
 LEAST_ASSURANCE = 0.8
-# Range of a column, of its largest number, that is none.
-ROUNDING = 1e-9
 # Largest entry of a shape, of the extent of the geometry.
 DEFLECTION = 0.25
 KINDS = {
@@ -331,7 +330,7 @@ def series_of(
     read.done = _uncut(read.done)
     values, _, clock = resample(read.done, len(columns))
     for name, one in zip(columns, np.concatenate(values).T, strict=True):
-        if np.ptp(one) <= ROUNDING * np.abs(one).max():
+        if np.ptp(one) <= ROUND_OFF * np.abs(one).max():
             raise RecordingError(
                 f"the column of {name!r} is constant; expected the output of a sensor. "
                 "Name the columns that are such as sensors"

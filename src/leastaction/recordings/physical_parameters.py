@@ -22,16 +22,15 @@ import xarray as xr
 
 from leastaction.core.expressions import symbol
 from leastaction.core.model import IdentifiedModel
+from leastaction.core.own_data import ROUND_OFF
 from leastaction.ensembles.modes import UNDAMPED, Linear
 
 # What engineers write for units that are shorter in base units.
 USUAL = {"kg/s": "N·s/m"}
-# Steps to the equilibrium, and the last of them over the first size of the motion.
-MOST_STEPS, SETTLED = 50, 1e-9
+# Steps to the equilibrium.
+MOST_STEPS = 50
 # Part of a standard error over which a quantity is differentiated.
 DIFFERENCE = 1e-2
-# Coupling over the geometric mean of both, and a sum over its parts, that are none.
-UNCOUPLED = 1e-9
 
 
 @dataclass(frozen=True)
@@ -178,7 +177,7 @@ class _Equilibrium:
                 return about_mean, False
             step = np.linalg.lstsq(here.stiffness, slope, rcond=None)[0]
             q = q - step
-            settled = np.abs(step).max() < SETTLED * self.size
+            settled = np.abs(step).max() < ROUND_OFF * self.size
             if settled:
                 break
         near = np.abs(q - self.mean).max() <= self.size
@@ -236,7 +235,7 @@ class _Equilibrium:
         unit = shown.damping or USUAL.get(unit, unit)
         parts = C[i, of_kind]
         # Without a damper to the ground the sum is round-off.
-        if abs(parts.sum()) > UNCOUPLED * np.abs(parts).sum():
+        if abs(parts.sum()) > ROUND_OFF * np.abs(parts).sum():
             quantities.append((f"viscous damping{of}{over}", parts.sum(), unit))
         quantities += [
             (f"viscous damping between {name} and {names[j]}{over}", -C[i, j], unit)
@@ -320,7 +319,7 @@ class _Equilibrium:
 def _is_alone(matrix: np.ndarray, i: int) -> bool:
     """Whether a coordinate is coupled to no other by a matrix."""
     others = np.delete(np.abs(matrix[i]), i)
-    return not others.size or others.max() <= UNCOUPLED * np.abs(matrix).max()
+    return not others.size or others.max() <= ROUND_OFF * np.abs(matrix).max()
 
 
 def _columns(names: list[str], terms: int) -> np.ndarray:

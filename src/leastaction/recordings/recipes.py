@@ -35,7 +35,7 @@ class BandwidthSpline(Differentiate):
 
 
 class WeightedGram(Assemble):
-    """Gram matrices of recordings, in which every trajectory has the same say."""
+    """Gram matrices of recordings, in which every trajectory has the same weight."""
 
     run = ".weighted_gram:assemble"
     reads = ("smoothed_motion",)

@@ -26,8 +26,8 @@ COORDINATES_OF_LARGE_MECHANISM = 3
 def recorded_library(example: Mapping, channels: Mapping) -> tuple[dict, list[str]]:
     """Section `library`: recommended candidates, or those of the YAML, and its own.
 
-    Columns stand by channel and coordinate. With it comes what is wrong with it, or
-    with what is said of inputs.
+    Columns stand by channel and coordinate. The second result lists what is
+    wrong with it, or with the stated inputs.
     """
     extra = example.get("library", {})
     kinds = {n: "angle" if c.angle else "length" for n, c in channels["q"].items()}
@@ -59,7 +59,7 @@ def recorded_library(example: Mapping, channels: Mapping) -> tuple[dict, list[st
 
 
 def _undecided(inputs: Mapping, has_scale: bool, random: bool) -> list[str]:
-    """What is said of inputs that no data can tell."""
+    """Unknown quantities of inputs that no data determine."""
     gains = {
         n: g for n, entry in inputs.items() if isinstance(g := entry.get(GAIN), str)
     }
@@ -198,7 +198,7 @@ def stribeck_losses(
                 "smallest and a largest velocity above zero"
             )
         first, last = np.floor(np.log10(low)), np.floor(np.log10(high))
-        scales = [m * 10.0**p for p in np.arange(first, last + 1) for m in (1, 2, 5)]
+        scales = [m * 10.0**p for p in np.arange(first, last + 2) for m in (1, 2, 5)]
         near = 1 + 1e-9
         scales = [f"{v:g}" for v in scales if low / near <= v <= high * near]
         if not scales:

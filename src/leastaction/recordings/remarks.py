@@ -14,12 +14,14 @@ from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.expressions import parse
 from leastaction.core.library import damped_coordinates
 from leastaction.core.model import rounded
+from leastaction.core.own_data import HALF_OF_SQUARE
 from leastaction.ensembles.innovations_estimate import LEAST_P_VALUE
 from leastaction.ensembles.modes import STRUCTURAL
 from leastaction.ensembles.sensor_records import stated, stated_lags
 from leastaction.figures.readable import listed, percent_text
 from leastaction.likelihood.horizons import LARGEST_MISFIT
 from leastaction.recordings.candidates import is_even
+from leastaction.recordings.checks import LEAST_PERIODS
 from leastaction.recordings.inputs import (
     FORMS,
     GAIN,
@@ -34,11 +36,6 @@ from leastaction.recordings.refusals import rows_of
 # Rms error that is no reservation: of the force over short windows, and of a free run
 # over half its range.
 LARGEST_TRUSTED_ERROR = 0.05
-# Misfit of whole runs over the noise of the sensor, beyond which more than half of its
-# square is no noise. It counts where the law misses more of the force than the interval
-# of its most certain coefficient: of simulated right laws it is 1.000 to 1.001, with
-# delayed feedback of 5 % of the force, which misses .2 to .7 %, 1.8 to 41.
-LARGEST_FREE_RUN_RATIO = 2**0.5
 # Relative difference of a coefficient with and without process noise.
 LARGEST_DISAGREEMENT = 0.1
 # Sine over cosine of one angle, up to which they are the offset of an encoder.
@@ -59,8 +56,6 @@ LEAST_P_OF_ABSENT_TERM = 0.02
 # Score of a memory, in standard errors, below which a force is no white noise; its
 # square is the likelihood ratio above which it has a colour.
 LEAST_MEMORY_SCORE = float(norm.ppf(LEAST_P_VALUE))
-# Periods in a record from which on a line is that of a tone; fewer are a drift.
-PERIODS_OF_TONE = 3.0
 # Part of the kurtosis of a force beyond which a few events make it.
 LARGEST_PART_OF_FEW = 0.5
 # Excess kurtosis beyond which innovations of a nonlinear law are not Gaussian.
@@ -172,7 +167,9 @@ def _missed(model: xr.Dataset) -> list[str]:
     remembers = float(model["memory_ratio"].values[0]) > 1
     is_tone = np.isfinite(frequency)
     matters = missed > _most_certain(model) or remembers or is_tone
-    if matters and ratio > LARGEST_FREE_RUN_RATIO:
+    # Of simulated right laws the ratio is 1.000 to 1.001; with delayed feedback of 5 %
+    # of the force, which misses .2 to .7 %, 1.8 to 41.
+    if matters and ratio > HALF_OF_SQUARE:
         beyond = (
             f", and free runs of the training data err by {ratio:.2g} times the sensor "
             "noise"
@@ -251,7 +248,7 @@ def remarks(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
 
 
 def _inputs(model: xr.Dataset, stated: Mapping) -> list[str]:
-    """What lies between inputs and forces, where it was asked for or seen."""
+    """What lies between inputs and forces, where it was requested or is significant."""
     texts: list[str] = []
     lags: dict[tuple[float, float], list[str]] = {}
     for a, name in enumerate(map(str, model["dof"].values)):
@@ -404,7 +401,7 @@ def doubts(model: xr.Dataset) -> list[str]:
     is_coloured = m["colour_ratio"] > LEAST_MEMORY_SCORE**2
     has_line = m["line_p_value"] < LEAST_P_VALUE
     count = np.unique(model["innovation_trajectory"], return_counts=True)[1].max()
-    drifts = m["line_frequency"] * count * m["sample_step"] < PERIODS_OF_TONE
+    drifts = m["line_frequency"] * count * m["sample_step"] < LEAST_PERIODS
     comes_in_impulses = m["impulse_score"] > SURE_SCORE
     few = m["impulse_part"] > LARGEST_PART_OF_FEW
     tested = np.isfinite(m["impulse_score"])
@@ -430,7 +427,7 @@ def doubts(model: xr.Dataset) -> list[str]:
 
 
 def of_inputs(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
-    """Lag and gain of the inputs of a randomly excited motion, seen or asked for."""
+    """Requested or significant lags and gains of inputs of a random motion."""
     (gain, of_gain), (lag, of_lag) = (
         (float(model[f"input_{what}_estimate"]), float(model[f"input_{what}_std"]))
         for what in ("gain", "lag")

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from leastaction.recordings.checks import encoder_step, repeated_share
+from leastaction.recordings.checks import encoder_step
 from leastaction.recordings.columns import Column
 from leastaction.recordings.refusals import reject
 from leastaction.recordings.splitting import Trajectory
 
 # Neighbours at ±i and ±j that predict a sample by the cubic through them.
 PAIRS = ((1, 2), (1, 3), (2, 3), (2, 4), (3, 4))
-REACH = 4
+REACH = max(map(max, PAIRS))
 # A spike is off by so many standard deviations, from the median of its surroundings.
 DEVIATIONS, STD_PER_MEDIAN = 10.0, 1.4826
 SAMPLES_AROUND = 201
@@ -19,8 +19,6 @@ SAMPLES_AROUND = 201
 LEAST_SHARE_OF_RANGE, LEAST_SHARE_BESIDE = 1e-3, 0.5
 # ... and by so many times what the predictions differ by: in a quick turn all do.
 LEAST_OVER_SPREAD = 3.0
-# Share of repeated samples from which on the steps of an encoder count.
-REPEATED = 0.02
 # A longer step than so many median ones leaves the samples beside it alone.
 LONGEST_STEP = 3.5
 # From which on a row is missing.
@@ -96,8 +94,7 @@ def replace_spikes(
     for place, k in enumerate(columns):
         series = [t.values[:, k] for t in trajectories]
         size = max(np.ptp(y) for y in series) / 2
-        quantum = encoder_step(series)[0] if repeated_share(series) > REPEATED else 0.0
-        floor = max(LEAST_SHARE_OF_RANGE * size, quantum)
+        floor = max(LEAST_SHARE_OF_RANGE * size, encoder_step(series)[0])
         for t in trajectories:
             if len(t.time) > 2 * REACH and size > 0:
                 counts[place] += _replaced(t.values[:, k], t.time, floor)

@@ -276,7 +276,8 @@ def _universal(path: Path, settings: Mapping) -> dict[str, np.ndarray]:
         place = f"{part['rsp_node']}:{part['rsp_dir']}"
         name = place if name in ("", "NONE") else name
         unit = str(part.get("ordinate_axis_units_lab") or "").strip()
-        name += f" [{unit}]" if is_unit(unit) and not unit_of_heading(name) else ""
+        bare = unit and is_unit(unit) and not unit_of_heading(name)
+        name += f" [{unit}]" if bare else ""
         name = place if name in series else name
         time = series.setdefault("time", np.asarray(part["x"]))
         if not np.array_equal(time, part["x"]):

@@ -34,7 +34,7 @@ from scipy.stats import chi2
 from scipy.stats import t as student
 
 from leastaction.core.estimate import NORMAL_QUANTILE
-from leastaction.core.model import rounded
+from leastaction.core.model import LEAST_P_VALUE, rounded
 from leastaction.core.units import parsed_unit, registry
 from leastaction.ensembles.sensor_records import records_of
 from leastaction.ensembles.whittle import tapered
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 FOLDS = 8
 # Frequencies of a block of the test of the form, and blocks that the first fit sees.
 PER_BLOCK, FEWEST_BLOCKS = 100, 12
-# Below this p-value the form is refuted.
-LEAST_BACKING = 1e-3
 FILTERED, ALIASED, DIODE = "filtered", "aliased", "diode"
 SENSORS = {
     FILTERED: "anti-alias filter, no aliasing",
@@ -250,7 +248,7 @@ class Calibration:
         lines += ["", f"- sensor: {SENSORS[form.sensor]}"]
         verdict = (
             "agrees with this model"
-            if self.backing > LEAST_BACKING
+            if self.backing > LEAST_P_VALUE
             else "**contradicts** this model; leave out what a tone or another filter "
             "changes, by a `band` such as 100 to 20000 Hz"
         )
@@ -432,10 +430,10 @@ def known_of_particle(stated: Mapping) -> dict[str, float]:
 
 def _spectrum(y: np.ndarray, dt: float, band) -> Spectrum:
     y = y - y.mean()
-    f = np.fft.rfftfreq(len(y), dt)
+    f = np.fft.rfftfreq(len(y), dt)[: (len(y) + 1) // 2]  # below that of Nyquist
     pairs = np.reshape((0.0, np.inf) if band is None else band, (-1, 2))
     trusted = np.any([(f >= low) & (f <= high) for low, high in pairs], axis=0)
-    inside = np.flatnonzero((f > 0) & (f < 0.5 / dt) & trusted)
+    inside = np.flatnonzero((f > 0) & trusted)
     raw = np.fft.rfft(y)[inside] / np.sqrt(len(y))
     smooth = tapered(y[:, None])[inside, 0]
     return Spectrum(f[inside], *(2 * dt * np.abs(d) ** 2 for d in (raw, smooth)))

@@ -1,6 +1,6 @@
-"""Gram matrices of recordings, in which every trajectory has the same say.
+"""Gram matrices of recordings, in which every trajectory has the same weight.
 
-A large swing has accelerations many times those of a small one, and would decide alone.
+A large swing has accelerations many times those of a small one, and would dominate.
 """
 
 import json

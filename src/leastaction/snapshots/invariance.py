@@ -3,12 +3,13 @@
 The rules commute with affine maps, so L_d has the affine symmetries of L, and
 :class:`~leastaction.core.symmetries.Invariance` says on pairs of snapshots which ones
 may be there. The odds of L with a symmetry against L without
-(:mod:`~leastaction.snapshots.symmetric_fits`) can deny them, and springs beside the
-symmetric L say by how much they may be broken (:func:`limited`).
+(:mod:`~leastaction.snapshots.symmetric_fits`) decide for them or against, and springs
+beside the symmetric L say by how much they may be broken, or are (:func:`limited`).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -19,6 +20,7 @@ import xarray as xr
 from leastaction.core.multi_index import multi_indices
 from leastaction.core.symmetries import (
     DECISIVE,
+    MOST_CHANGE,
     READABLE,
     Invariance,
     Symmetry,
@@ -53,9 +55,12 @@ from leastaction.snapshots.symmetric_fits import (
 DEGREES_CUT = 2
 # Share of the largest singular value below which springs have the symmetry.
 ROUND_OFF = 1e-6
-# Factor by which a computed advance of a screw is off at most (the evidence had one
-# maximum in that span), and part of an advance that is resolved.
-MOST_OFF, RESOLVED = 4.0, 1e-2
+# Turns of the screws that are tried, in radians along a deviation of the positions. A
+# quarter beside the likeliest the evidence still rises towards it.
+RADIANS = np.append(0.25, np.arange(1, 9) / 2)
+# Error of an advance over a deviation, or over the interval where it is searched; and
+# over itself by poor features (1 % in the draws of the tests).
+RESOLVED, NEAR = 1e-2, 0.1
 # Length scale, in deviations of the positions, of features that are polynomials.
 LONG = 100.0
 
@@ -145,55 +150,84 @@ def find(fits: SymmetricFits, resolution: float) -> list[Symmetry]:
     if not any(one.log_odds > DECISIVE for one in result):
         # A basis need not hold the nearest itself.
         near = problem.isometries(resolution)
-        screws = [[one] for some in near for one in screw_of(some, fits)]
+        screws = [[one] for one in screw_of(near, fits)]
         result = settled(screws, fits) if screws else []
         if not any(one.log_odds > DECISIVE for one in result):
             result = settled([*readings, *near], fits)
     likeliest = [one for one in result if one.log_odds > DECISIVE]
-    return [
-        limited(one, likeliest, fits, resolution) if one.log_odds > DECISIVE else one
-        for one in without_fits(result, fits)
-    ]
+    judged = []
+    for one in without_fits(result, fits):
+        if one.log_odds > DECISIVE:
+            one = limited(one, likeliest, fits, resolution)
+        elif one.log_odds < -DECISIVE and one.change < MOST_CHANGE:
+            one = limited(one, [one], fits, resolution)
+        judged.append(one)
+    return judged
 
 
-def screw_of(readings: Sequence[Symmetry], fits: SymmetricFits) -> list[Symmetry]:
-    """The likeliest advance along the axis of a rotation of space, none of others.
+def screw_of(near: Sequence[Sequence[Symmetry]], fits: SymmetricFits) -> list[Symmetry]:
+    """The likeliest screw of space about an axis of a coordinate or of a near rotation.
 
-    Uphill from the computed one by features as rich as those without symmetries; richer
-    ones decide about readable numbers.
+    Among advances of all sizes by features as rich as those without symmetries; then
+    about the motion of the likeliest by richer ones. None if no isometry passes, and in
+    other dimensions.
     """
-    turn, computed, poor = readings[0].matrix, readings[-1], fits.free.basis
-    axis = scipy.linalg.null_space(turn)
-    if not turn.any() or axis.shape[1] != 1:
+    poor, n = fits.free.basis, fits.free.basis.dof
+    if not near or n != 3:
         return []
+    turns = [np.cross(np.eye(n), axis) for axis in np.eye(n)]
+    for one in (some[0].matrix for some in near if some[0].matrix.any()):
+        one = one / np.abs(one).max()
+        if not any(np.array_equal(np.abs(one), np.abs(turn)) for turn in turns):
+            turns.append(one)
 
-    def screw(advance: float) -> Symmetry:
-        size = max(1.0, np.abs(advance * axis).max())
-        offset, matrix = advance * axis[:, 0] / size, turn / size
-        return replace(computed, offset=offset, matrix=matrix)
+    def screw(turn: np.ndarray, advance: float) -> Symmetry:
+        offset = advance * scipy.linalg.null_space(turn)[:, 0]
+        size = max(1.0, np.abs(offset).max())
+        return replace(near[-1][-1], offset=offset / size, matrix=turn / size)
 
-    def height(advance: float, basis: WeightSpace) -> float:
-        # The length scale of the free fit is enough where features are as rich.
-        enough = -np.inf if basis is poor else np.inf
-        return evidence(fits.most_probable([screw(advance)], basis, enough))
+    def height(turn, basis: WeightSpace, about: SymmetricFits, advance: float) -> float:
+        # The length scale that is known is enough.
+        some = [screw(turn, advance)]
+        return evidence(about.most_probable(some, basis, -np.inf))
 
-    def highest(basis: WeightSpace, start: float, factor: float, error: float):
-        return scipy.optimize.minimize_scalar(
-            lambda advance: -height(advance, basis),
-            bounds=sorted((start / factor, start * factor)),
-            options={"xatol": error * abs(start)},
-        ).x
+    spread = float(fits.line.adjusted.std(axis=(0, 1)).max())
+    heights = [partial(height, turn, poor, fits) for turn in turns]
+    brackets = [bracket(of, spread) for of in heights]
+    which = int(np.argmax([top for top, _ in brackets]))
+    turn, ends = turns[which], brackets[which][1]
+    peak = highest(heights[which], *ends, RESOLVED * spread)
+    if np.isneginf(height(turn, fits.wide, fits, peak)):
+        return []
+    rich, line = fits.about([screw(turn, peak)], fits.wide)
+    basis = replace(fits.wide, length_scale=rich.basis.length_scale)
+    nearer = partial(height, turn, basis, SymmetricFits(fits.free, line))
+    return [screw(turn, readable(nearer, peak, spread))]
 
+
+def bracket(height, spread: float) -> tuple[float, np.ndarray]:
+    """Greatest evidence of advances of all sizes, and those beside its place."""
+    one_way = spread / RADIANS
+    advances = np.concatenate([-one_way, [0.0], one_way[::-1]])
+    heights = [height(advance) for advance in advances]
+    best = int(np.argmax(heights))
+    return heights[best], advances[np.clip([best - 1, best + 1], 0, len(advances) - 1)]
+
+
+def readable(height, near: float, spread: float) -> float:
+    """The advance of greatest evidence, or a simple number that it does not exclude."""
+    margin = NEAR * max(abs(near), RESOLVED * spread)
+    peak = highest(height, near - margin, near + margin, RESOLVED * margin)
     simple = [*READABLE, *(1 / number for number in READABLE[1:])]
-    rate = (turn * computed.matrix).sum() / (turn**2).sum()
-    start = axis[:, 0] @ computed.offset / rate
-    peak = highest(poor, start, MOST_OFF, RESOLVED)
     nearest = min(simple, key=lambda number: abs(number - abs(peak)))
     nearest = float(np.copysign(nearest, peak))
-    if height(nearest, fits.wide) < height(peak, fits.wide):
-        finer = highest(fits.wide, peak, 1 + 5 * RESOLVED, RESOLVED**2)
-        nearest = finer if abs(finer - nearest) > RESOLVED else nearest
-    return [screw(nearest)]
+    return peak if height(nearest) < height(peak) - DECISIVE else nearest
+
+
+def highest(height, low: float, high: float, error: float) -> float:
+    """Where a function of one maximum is greatest."""
+    options = {"bounds": (low, high), "options": {"xatol": error}}
+    return float(scipy.optimize.minimize_scalar(lambda x: -height(x), **options).x)
 
 
 def limited(
@@ -208,7 +242,7 @@ def limited(
     Lagrangians have nearly the same motions, but how isotropic they are the motions
     alone decide.
     """
-    fit, line = fits.most_probable(symmetries, fits.wide), fits.line
+    fit, line = fits.about(symmetries, fits.wide)
     n, matrix = fit.basis.dof, symmetry.matrix
     positions = line.adjusted.reshape(-1, n)
     centre = np.zeros(2 * n)
@@ -268,8 +302,8 @@ def without_fits(symmetries: Sequence[Symmetry], fits: SymmetricFits) -> list[Sy
     decided = [one for one in symmetries if one.log_odds > DECISIVE]
     left = [one for one in symmetries if np.isneginf(one.log_odds)]
     if decided and left:
-        best = fits.most_probable(decided, fits.wide)
-        left = [invariance(best, fits.line).measured(one) for one in left]
+        problem = invariance(*fits.about(decided, fits.wide))
+        left = [problem.measured(one) for one in left]
     others = [one for one in symmetries if not np.isneginf(one.log_odds)]
     return others + [replace(one, log_odds=np.nan, decided=False) for one in left]
 

@@ -127,9 +127,9 @@ class Field(Kind):
         (u,) = samples.stacked(LEAST_SNAPSHOTS).values()
         if u.shape[2] < LEAST_SNAPSHOTS:
             raise ValueError(
-                f"there are {u.shape[2]} nodes; expected {LEAST_SNAPSHOTS} or more. Of "
-                "a line that a random force shakes fewer are enough: name the place of "
-                "each in m, such as `sensors: {u(0.2): u_0}`"
+                f"number of nodes: {u.shape[2]}; expected {LEAST_SNAPSHOTS} or more. "
+                "Of a line that a random force shakes fewer are enough: name the place "
+                "of each in m, such as `sensors: {u(0.2): u_0}`"
             )
         length, mirror = samples.settings["length"], MIRROR[samples.settings["ends"]]
         (name,) = samples.settings["coordinates"]

@@ -117,6 +117,17 @@ class SymmetricFits:
             best, _ = relinearised(self.line, best)
         return best
 
+    def about(
+        self, symmetries: Sequence[Symmetry], basis: WeightSpace
+    ) -> tuple[Fit, Linearisation]:
+        """The most probable L with symmetries, and the equations about its motion.
+
+        What is learned beside this L belongs to these: about a poor L without
+        symmetries they mix errors of its motion with a violation.
+        """
+        best = self._likeliest(symmetries, self._features(symmetries, basis))
+        return relinearised(self.line, best)
+
     def imposed(
         self, symmetries: Sequence[Symmetry], basis: WeightSpace
     ) -> tuple[Fit, dict[str, float]]:
