@@ -559,7 +559,7 @@ def _misplaced(example: Mapping, kind: "Kind | None") -> list[str]:
     return problems
 
 
-def _column(text: str) -> dict[str, str]:
+def column_and_unit(text: str) -> dict[str, str]:
     """`deg`, or `angle [deg]` of a column that has another name."""
     named = re.fullmatch(r"\s*(.+?)\s*\[(.+)\]\s*", text)
     return {"column": named[1], "unit": named[2]} if named else {"unit": text}
@@ -579,7 +579,7 @@ def _long_form(written: Mapping) -> Mapping:
     for section in (*CHANNELS, *OF_KINDS, "sensors"):
         if isinstance(part.get(section), Mapping):
             part[section] = {
-                key: _column(entry) if isinstance(entry, str) else entry
+                key: column_and_unit(entry) if isinstance(entry, str) else entry
                 for key, entry in part[section].items()
             }
     if isinstance(part.get("trajectory"), int | float):
