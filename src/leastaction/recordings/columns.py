@@ -374,7 +374,7 @@ def remarks_of_units(settings: Mapping, headings: Mapping[str, str], channels) -
         both = [in_si(text) for text in (written, unit) if text]
         if len(both) == 2 and None not in both and not _is_same(*both):
             texts.append(
-                f"{CONTRADICTION} the heading of column {name!r} says {written}, its "
+                f"{CONTRADICTION} the heading of column {name!r} gives {written}, its "
                 f"unit here is {unit}"
             )
     for name, force in channels.get("input", {}).items():

@@ -114,7 +114,7 @@ class Input(Column):
     )
     lag: or_word(Number, "unknown") | None = absent(
         "Time after its record at which the input acts, s, negative if it was recorded "
-        "late; unknown: found with an interval. If absent, one that is seen is found."
+        "late; unknown: found with an interval. If absent, a significant one is found."
     )
     time_constant: or_word(Positive, "unknown") | None = absent(
         "Time constant of a first-order lag between input and force, s; or unknown."
@@ -258,7 +258,7 @@ class Estimators(Settings):
 
 
 class Prediction(Settings):
-    """Prediction of trajectories that the law has not seen."""
+    """Prediction of trajectories that were held out."""
 
     held_out: list[Expression] | None = Field(
         None,
@@ -371,8 +371,8 @@ class Recording(Settings):
         ]
     ] = Field(
         [],
-        description="Refusals that you know better: turns, rates, sampling, noise, "
-        "length, saturation, excitation, constraint.",
+        description="Checks to skip, where you know better: turns, rates, sampling, "
+        "noise, length, saturation, excitation, constraint.",
     )
     library: RecordedLibrary = Field(
         default_factory=RecordedLibrary,
@@ -383,7 +383,7 @@ class Recording(Settings):
     prediction: Prediction = Field(
         default_factory=Prediction,
         alias="validate",
-        description="Prediction of trajectories that the law has not seen.",
+        description="Prediction of trajectories that were held out.",
     )
     published: Published | None = absent("What others found of the same machine.")
 

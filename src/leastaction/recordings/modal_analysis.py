@@ -431,7 +431,7 @@ def modes_table(data: xr.Dataset) -> list[str]:
         cells.append(f"{float(mode['phase_collinearity']):.3f}")
         lines.append(f"| {' | '.join(cells)} |")
     if len(lines) == 2:
-        lines = ["No mode of a structure is seen."]
+        lines = ["No mode of a structure was identified."]
     about = (
         "Intervals are those of 95 %. Shapes have the largest entry one; an imaginary "
         "part is shown where its interval does not hold zero. MPC is the modal phase "
