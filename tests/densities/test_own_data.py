@@ -104,10 +104,21 @@ def test_a_wrong_record_is_refused(spoilt, first):
         learned(table(spoilt(paths(3, RUNS, 4000))))
 
 
-def test_a_transient_is_no_stationary_record():
-    states = paths(5, 1, 8_000, start=15.0)
+@pytest.mark.parametrize(
+    ("count", "rows", "start"), [(1, 8_000, 15.0), (200, 200, 3.0), (400, 100, 1e-3)]
+)
+def test_a_transient_is_no_stationary_record(count, rows, start):
+    """Parts of many runs that all relax are alike: each run is compared with itself."""
+    states = paths(5, count, rows, start=start)
     with pytest.raises(la.RecordingError, match="the motion is not stationary"):
         learned(table(states))
+
+
+@pytest.mark.parametrize("rows", [20, 100])
+def test_runs_shorter_than_the_memory_may_be_stationary(rows):
+    """Of settled runs no more are refused than the level of the test says."""
+    states = paths(7, 400, 100)[:rows]
+    own_data._refuse_relaxing(list(states.swapaxes(0, 1) ** 2), ["x", "xdot"])
 
 
 def test_a_missing_term_is_on_the_first_line():

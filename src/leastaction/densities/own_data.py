@@ -314,7 +314,7 @@ def _refuse_unlike_rates(samples: Samples) -> None:
 
 
 def _refuse_unsteady(states: list[np.ndarray], samples: Samples) -> None:
-    """A record that is short beside its memory, or whose parts differ."""
+    """A record that is short beside its memory, or changes along it or its runs."""
     squares = [s**2 for s in states]
     total = np.concatenate(squares)
     parts = np.stack([part.mean(axis=0) for part in _batches(squares)])
@@ -326,6 +326,7 @@ def _refuse_unsteady(states: list[np.ndarray], samples: Samples) -> None:
     names = [*samples.names["coordinates"]]
     names += [f"{name}dot" for name in names]
     _refuse_change(parts, names, first)
+    _refuse_relaxing(squares, names)
     if count < LEAST_MEMORIES * BATCHES:
         raise ValueError(
             f"the record of {duration:.4g} s has {count:.0f} correlation times of its "
@@ -359,6 +360,31 @@ def _refuse_change(parts: np.ndarray, names, first: np.ndarray) -> None:
                 f"({worst:.2g} standard errors); leave out the begin until it has "
                 "settled, or the part where the machine was changed"
             )
+
+
+def _refuse_relaxing(squares: list[np.ndarray], names) -> None:
+    """Mean squares of the first quarter of each run against the rest of it.
+
+    Runs are independent, so that the scatter of their changes is the error, however
+    short they are; parts of a record of many runs are alike if all runs relax.
+    """
+    whole = [y for y in squares if len(y) >= BATCHES]
+    if len(whole) < BATCHES:
+        return
+    first = np.array([y[: len(y) // 4].mean(axis=0) for y in whole])
+    rest = np.array([y[len(y) // 4 :].mean(axis=0) for y in whole])
+    change = first - rest
+    error = change.std(axis=0, ddof=1) / np.sqrt(len(whole))
+    z = np.abs(change.mean(axis=0)) / error
+    worst = int(np.argmax(z))
+    if 2 * stdtr(len(whole) - 1, -z[worst]) < LEAST_P_VALUE / (2 * len(names)):
+        ratio = first.mean(axis=0)[worst] / rest.mean(axis=0)[worst]
+        raise ValueError(
+            f"the motion is not stationary: the mean square of {names[worst]} in the "
+            f"first quarter of {len(whole)} runs is {ratio:.3g} times that of the rest "
+            f"({z[worst]:.2g} standard errors); leave out the begin of each run until "
+            "it has settled"
+        )
 
 
 def _batches(states: list[np.ndarray]) -> list[np.ndarray]:
