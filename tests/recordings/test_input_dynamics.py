@@ -1,15 +1,16 @@
-<<<<<<< HEAD
 """Delays and time constants of inputs: where the steps lead, and what they mean."""
 
 from types import SimpleNamespace
-=======
-"""What lies between a recorded input and its force."""
->>>>>>> main
 
 import numpy as np
 import pytest
 
-<<<<<<< HEAD
+from leastaction.core.euler_lagrange import symbols
+from leastaction.likelihood.horizons import Law, of_every
+from leastaction.likelihood.iterated_smoother import fit
+from leastaction.likelihood.measured_motion import MeasuredMotion
+from leastaction.likelihood.noise_levels import NoiseLevels
+from leastaction.likelihood.term_selection import Candidates
 from leastaction.recordings import input_dynamics
 from leastaction.recordings.input_dynamics import (
     _smoothed,
@@ -26,6 +27,8 @@ from leastaction.recordings.inputs import (
     Unknown,
     changed,
 )
+from leastaction.recordings.recorded_problem import Problem
+from leastaction.trajectories.variational_equations import variational_equations
 
 ROW = 0.1
 
@@ -237,17 +240,7 @@ def test_a_lag_before_a_law_needs_ten_windows(rows, known):
     assert (found != 0).any() == known
     if known:
         assert found[0] == pytest.approx(-0.2, abs=0.06)
-=======
-from leastaction.core.euler_lagrange import symbols
-from leastaction.likelihood.horizons import Law, of_every
-from leastaction.likelihood.iterated_smoother import fit
-from leastaction.likelihood.measured_motion import MeasuredMotion
-from leastaction.likelihood.noise_levels import NoiseLevels
-from leastaction.likelihood.term_selection import Candidates
-from leastaction.recordings.input_dynamics import with_input_dynamics
-from leastaction.recordings.inputs import Inputs, Unknown
-from leastaction.recordings.recorded_problem import Problem
-from leastaction.trajectories.variational_equations import variational_equations
+
 
 SENSOR = np.full(1, 1e-4)
 
@@ -292,4 +285,3 @@ def test_a_delay_is_as_certain_as_its_data(rows_late):
     assert (np.abs(law.c - truth) < 3 * std).all()
     assert (std < 1e-4 * np.abs(truth)).all()
     assert law.fit.levels.process < 1e-3  # of a force of 2, that of a row late is .1
->>>>>>> main
