@@ -284,7 +284,7 @@ class Law(LawPage, IdentifiedModel):
         """What to know about the data and the law, one sentence each."""
         stages = (self.observations, self.model)
         noted = [t for s in stages for t in json.loads(s.attrs.get("warnings", "[]"))]
-        texts = [*dict.fromkeys(noted), *self.reservations]
+        texts = [*dict.fromkeys([*noted, *self.reservations])]
         if self.rollout is None:
             texts += of_inputs(self.dataset, self.observations)
             return texts + of_modes(self.dataset, self.sensed_modes, self.modes)
