@@ -13,8 +13,11 @@ import leastaction
 from leastaction.core.contracts import check, contracts
 from leastaction.core.families import modules
 from leastaction.core.method import (
+    Assemble,
+    Ensemble,
     Identify,
     Rollout,
+    Simulate,
     _over_cases,
     kind_of_rollout,
     method_of,
@@ -176,3 +179,51 @@ def test_warnings_of_a_step_go_along_with_data_that_carry_theirs():
     made = _over_cases(warn, data, other, xr.Dataset())
     assert json.loads(made.attrs["warnings"]) == ["theirs", "mine"]
     assert "warnings" not in _over_cases(warn, data.drop_attrs(), other).attrs
+
+
+# Methods of the tool that differ from what a class of their stage declares.
+DECLARED = {
+    ("simulate", "fills_boxes", False): {"runge_kutta": True},
+    ("simulate", "simulates", "coordinates"): {
+        **dict.fromkeys(("modal", "leapfrog", "newmark", "spectral"), "a field"),
+        **dict.fromkeys(
+            ("minimal_coordinates", "driven_motions"), "a port-Hamiltonian system"
+        ),
+    },
+    ("simulate", "stored", 2): {"gill_histogram": 0, "gill_moments": 0},
+    ("differentiate", "needs_channels", ("q",)): {"measured": ("q", "qdot", "qddot")},
+    ("assemble", "ignores_dissipation", False): {},
+    ("assemble", "needs_velocities", True): {"modal_start": False},
+    ("identify", "knows_input", False): dict.fromkeys(
+        ("innovations_likelihood", "null_vector", "prediction_error"), True
+    ),
+    ("identify", "finds_volatility", False): dict.fromkeys(
+        ("innovations_likelihood", "ito_gmm"), True
+    ),
+    ("identify", "returns_to_samples", True): dict.fromkeys(
+        ("moment_gmm", "modal_gmm", "ito_gmm", "minimum_norm", "hamiltonian_gradient"),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("stage", "name", "usual"), DECLARED)
+def test_a_method_declares_what_it_can(stage, name, usual):
+    found = {
+        method: value
+        for method, kind in steps(stage).items()
+        if kind.__module__.startswith("leastaction.")
+        and (value := getattr(kind, name, usual)) != usual
+    }
+    assert found == DECLARED[stage, name, usual]
+
+
+def test_what_a_class_of_a_stage_declares():
+    """Fields of a frozen class of a notebook are those of its stage."""
+    assert not Halved.returns_to_samples and not Halved.knows_input
+    assert not Identify.finds_volatility and not Simulate.fills_boxes
+    assert not Assemble.ignores_dissipation and Assemble.needs_velocities
+    assert Simulate.simulates == "coordinates" and Ensemble.stored == 2
+    assert kind_of_rollout("measurements", "model") == "measurements"
+    assert kind_of_rollout("model", "measurements") == "measurements"
+    assert kind_of_rollout("model", "other") == "other"
