@@ -463,8 +463,6 @@ def test_a_relative_error_is_shown_if_the_interval_holds_no_zero():
         np.testing.assert_allclose(table_of.high, [3.8, 0.2])
         assert "percent" in table_of and table_of["std"].tolist() == [0.9, 1.1]
         assert len(One(None).physical) == 0
-        One.not_identifiable = True
-        assert len(One(rollout_of()).physical) == 0
 
 
 def test_a_law_of_another_kind_has_its_own_page():
