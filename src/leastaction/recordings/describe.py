@@ -409,7 +409,7 @@ def _described_clock(name: str, numbers: np.ndarray, starts) -> Column:
         remarks.append(f"uneven by {100 * jitter:.2g} %")
     gaps = int((steps > GAP * step).sum())
     if gaps:
-        remarks.append(f"{gaps} gaps")
+        remarks.append(f"{gaps} gap{'s' * (gaps > 1)}")
     remarks.append(_trajectories(starts))
     return Column(name, "time", unit, tuple(remarks))
 
