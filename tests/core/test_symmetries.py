@@ -11,6 +11,7 @@ from leastaction.core.symmetries import (
     PROBABILITY,
     Invariance,
     Symmetry,
+    _nearest,
     change_along,
     most_symmetries,
     polynomials,
@@ -363,12 +364,26 @@ def test_a_rotation_that_is_nearly_one_is_read_as_one():
     for some in every:
         assert len({one.entries for one in some}) == len(some)
         assert all(one.decided == (one.bound < 5e-3) for one in some)
+    plain, centred, exact = every[0]
+    assert not plain.offset.any() and centred.offset.any()
+    np.testing.assert_array_equal(centred.matrix, TURN)
+    assert exact.violation < centred.violation < plain.violation
+    for step in np.vstack([np.eye(2), -np.eye(2)]) * 1e-4:  # that of the least
+        moved = affine(centred.offset + step, TURN)
+        assert made.measured(moved).violation > centred.violation
     loose = [one for some in made.readings(1.0) for one in some]
     assert all(one.decided for one in loose if one.bound < 1)
     (only,) = made.isometries(5e-3)
     np.testing.assert_array_equal(simplest(only).matrix, TURN)
     strict, _ = problem(errors=1e-6)
     assert strict.isometries(5e-3) == []
+
+
+@pytest.mark.parametrize("number", [0.0, 1 / 4, 1 / 3, 1 / 2, 2 / 3, 3 / 4, 1.0])
+def test_an_entry_is_read_as_the_nearest_simple_fraction(number):
+    for value in (number + 0.03, number - 0.03):
+        assert _nearest(value) == number * np.sign(value)
+        assert _nearest(-value) == -number * np.sign(value)
 
 
 def test_the_simplest_reading_is_the_first_that_passes():

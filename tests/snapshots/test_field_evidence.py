@@ -162,15 +162,15 @@ def test_rows_of_noise_are_white_over_the_root_of_their_covariance(decay):
     one._parts = np.array([2])
     symbol = np.array([j0, j1]).reshape(2, 1, 1)
     white, volume = one._decorrelated(rows[:, :, None, None], symbol, misfit)
-    both = white[:, 0].reshape(2, count, 7)
-    covariance = np.einsum("pnk,pnl->kl", both, both) / (2 * count)
+    both = white[:, 0].reshape(2, 7, count)
+    covariance = np.einsum("pkn,pln->kl", both, both) / (2 * count)
     assert covariance == pytest.approx(2 * np.eye(7), abs=0.06)
     raw = np.einsum("nk,nl->kl", rows, rows.conj()).real / (2 * count)
     determinant = np.linalg.slogdet(raw)[1]
     assert volume == pytest.approx(-count * determinant, rel=0.05)
     exact, none = one._decorrelated(rows[:, :, None, None], symbol, np.inf)
     assert none == 0 and len(exact) == 2 * rows.size
-    assert exact[: rows.size, 0] == pytest.approx(np.sqrt(2) * rows.real.ravel())
+    assert exact[: rows.size, 0] == pytest.approx(np.sqrt(2) * rows.real.T.ravel())
 
 
 def parabola(top: float, std: float):
