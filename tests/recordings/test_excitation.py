@@ -170,6 +170,7 @@ def test_an_autocorrelation_is_that_of_all_trajectories(rng):
     ("sizes", "turns"),
     [
         ([1, 1, 1, 1], 0),
+        ([1, 2], 1),
         ([1, 1.3, 1, 1.3], 0),  # velocities, whose squares must double
         ([1, 1.6, 1, 1.6], 3),
         ([1, 2, 3, 1], 2),
