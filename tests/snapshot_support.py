@@ -133,15 +133,18 @@ class Expressions(Basis):
         self.variables = symbols([*names, *velocity_names(names)])
         self.dof, self.size = len(names), len(texts)
         self.functions = [parse(text, map(str, self.variables)) for text in texts]
+        self.compiled: dict[tuple, Callable] = {}
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.functions))
 
     def partial(self, state: np.ndarray, *axes: int) -> np.ndarray:
         """Derivatives of all functions, (sample, function)."""
-        by = [self.variables[i] for i in axes]
-        slopes = [sp.diff(f, *by) if by else f for f in self.functions]
-        values = sp.lambdify(self.variables, slopes, "numpy")(*np.transpose(state))
+        if axes not in self.compiled:
+            by = [self.variables[i] for i in axes]
+            slopes = [sp.diff(f, *by) if by else f for f in self.functions]
+            self.compiled[axes] = sp.lambdify(self.variables, slopes, "numpy")
+        values = self.compiled[axes](*np.transpose(state))
         columns = [np.broadcast_to(value, len(state)) for value in values]
         return np.array(columns, dtype=float).T
 

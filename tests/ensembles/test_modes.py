@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from leastaction.ensembles.figures.spectra import _of_coefficients, _windowed
 from leastaction.ensembles.modes import (
@@ -334,5 +334,6 @@ def test_growth_is_that_of_the_fastest():
 def test_points_of_a_normal_distribution_are_spread_evenly():
     points = _normal_points(2)
     assert points.shape == (8192, 2) and np.abs(points.mean(axis=0)).max() < 1e-12
+    assert_array_equal(points, _normal_points(2))
     assert_allclose(points.T @ points / 8192, np.eye(2), atol=5e-3)
     assert_allclose(np.mean(points**4, axis=0), 3, atol=0.03)

@@ -324,7 +324,7 @@ def test_lines_of_the_table_of_modes():
     modes.dataset.attrs["periods"] = 7.9
     assert "has 7.9 periods of the strongest" in str(modes)
     empty = found([2.0], [[1, 1]], kinds=["tone"])
-    assert str(empty).split("\n")[2] == "No mode of a structure is seen."
+    assert str(empty).split("\n")[2] == "No mode of a structure was identified."
     assert "states" not in str(empty) and "Record longer" not in str(empty)
     for share, words in ((0.9, "below 3"), (1.1, "0.0165 (1 … 3)")):
         modes.dataset["damping_ratio"][0] = share * 0.03 / 200
