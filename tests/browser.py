@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from base64 import b64decode
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -41,11 +42,17 @@ async function until(holds) {
   document.body.textContent = told;
 })();
 </script>"""
-# No window of Chromium is narrower; a narrower page is shown in a frame.
-NARROWEST = 500
-FRAME = """<!DOCTYPE html><body><iframe src="%s" width="%d" height="1000"
-  style="border: 0"></iframe><script>
-addEventListener("message", e => { document.body.textContent = e.data; });
+# Pages one above the other in one browser, all in view, each as wide as it shall be: no
+# window of Chromium is narrower than 500.
+FRAME = '<iframe src="%s" width="%d" height="1000"></iframe>'
+FRAMES = """<!DOCTYPE html><style>
+iframe {border: 0; position: absolute; top: 0; left: 0}
+</style><body>%s<script>
+const frames = [...document.querySelectorAll("iframe")], told = frames.map(() => null);
+addEventListener("message", e => {
+  told[frames.findIndex(one => one.contentWindow === e.source)] = e.data;
+  if (told.every(one => one)) document.body.textContent = told.join(" ");
+});
 </script></body>"""
 
 
@@ -58,7 +65,7 @@ def browser() -> str:
     return found
 
 
-def visit(page: Path, look: str, folder: Path, width: int = 1400) -> dict:
+def visit(page: Path, look: str, folder: Path) -> dict:
     """Open a copy of `page`, run the JavaScript `look` in it, and close it.
 
     Returns
@@ -67,23 +74,37 @@ def visit(page: Path, look: str, folder: Path, width: int = 1400) -> dict:
         `found`, what `look` returns; `problems`, errors of scripts, of the console and
         of what could not be loaded; `network`, addresses that were asked for.
     """
-    text = page.read_text()
+    copy = folder / page.name
+    copy.write_text(_watched(page.read_text(), look))
+    (seen,) = _shown(copy, folder)
+    return seen
+
+
+def visit_all(pages: Sequence[tuple[Path, int]], look: str, folder: Path) -> list[dict]:
+    """The same for many (copy of a page, its width), in one browser."""
+    for copy in {copy for copy, _ in pages}:
+        copy.write_text(_watched(copy.read_text(), look))
+    frames = [FRAME % (copy.as_uri(), width) for copy, width in pages]
+    (folder / "frames.html").write_text(FRAMES % "".join(frames))
+    seen = _shown(folder / "frames.html", folder)
+    assert len(seen) == len(pages)
+    return seen
+
+
+def _watched(text: str, look: str) -> str:
+    """A page that listens for problems from its beginning and looks at its end."""
     head, opening, rest = text.partition("<head>")
     body, closing, end = rest.rpartition("</body>")
-    copy = folder / page.name
-    copy.write_text(head + opening + LISTEN + body + LOOK % look + closing + end)
-    if width < NARROWEST:
-        frame = copy.with_name(f"frame_{copy.name}")
-        frame.write_text(FRAME % (copy.name, width))
-        copy = frame
+    return head + opening + LISTEN + body + LOOK % look + closing + end
+
+
+def _shown(page: Path, folder: Path) -> list[dict]:
     command = [browser(), "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
     command += [f"--user-data-dir={folder / 'profile'}", "--disable-dev-shm-usage"]
-    command += [f"--window-size={width},1000", "--virtual-time-budget=600000"]
+    command += ["--window-size=1400,1000", "--virtual-time-budget=600000"]
     result = subprocess.run(
-        [*command, copy.as_uri()], capture_output=True, text=True, timeout=240
+        [*command, page.as_uri()], capture_output=True, text=True, timeout=240
     )
-    if width < NARROWEST:
-        copy.unlink()
-    code = re.search("BEGIN(.*)END", result.stdout)
-    assert code, result.stderr[-2000:]
-    return json.loads(unquote(b64decode(code[1]).decode()))
+    codes = re.findall("BEGIN(.*?)END", result.stdout)
+    assert codes, result.stderr[-2000:]
+    return [json.loads(unquote(b64decode(code).decode())) for code in codes]

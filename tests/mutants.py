@@ -443,6 +443,10 @@ class Mutants:
             if new.is_file() and new.suffix != ".pyc" and not old.exists():
                 old.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(new, old)
+        # All processes come from one that has imported the package without a change.
+        first = self.context.Process(target=int)
+        first.start()
+        first.join()
         # By test file: tests that execute each line, and the seconds of each test.
         self.traces: dict[str, tuple[dict, dict]] = {}
 

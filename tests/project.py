@@ -34,9 +34,13 @@ TINY = {
 }
 
 
-# Snakemake is forked from a process that has imported it: half of a plan is its import.
+# Snakemake is forked from a process that has imported it and what it imports later, its
+# plugins for instance: half of a plan is its import.
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["snakemake.cli"])
+FORKS.set_forkserver_preload(
+    ["snakemake.cli", "snakemake.report.html_reporter", "grimp", "requests"]
+    + ["smart_open", "sympy", "pint", "xarray"]
+)
 LONGEST = 900
 
 

@@ -6,7 +6,15 @@ import sympy as sp
 from support import OSCILLATOR_LIBRARY, example, system
 
 from leastaction.core.euler_lagrange import euler_lagrange
-from leastaction.core.library import Library
+from leastaction.core.library import (
+    Damper,
+    Library,
+    _count,
+    candidates,
+    compare,
+    dampers,
+    staying,
+)
 from leastaction.core.system import System
 
 
@@ -212,3 +220,118 @@ def test_damping_is_projected_in_the_scale_of_the_lagrangian():
     bare = Library.from_config({**DAMPED, "dissipation": []}, ["x"])
     assert bare.damping(system("xdot**2/2 - x**2"), 1.0).size == 0
     assert bare.damping(truth, scale) is None
+
+
+def test_laws_are_compared_up_to_scale_and_round_off():
+    """c/c_true is r = (2, 2.2): k = Σ r / Σ r² = 0.4751, errors k r − 1."""
+    library = Library.from_config(DAMPED, ["x"])
+    truth = np.array([0.5, -2.0, 0.0, 0.0, 0.0])
+    c = np.array([1.0, -4.4, 0.0, 3.0, 4.3e-9])
+    found = compare(c, truth, library)
+    scale = (2 + 2.2) / (2**2 + 2.2**2)
+    assert found.scale == pytest.approx(scale)
+    np.testing.assert_allclose(found.error, [2 * scale - 1, 2.2 * scale - 1])
+    assert found.worst == pytest.approx(1 - 2 * scale)
+    assert not found.exact and found.missing == () and found.extra == ("abs(xdot)",)
+    assert found.terms == ("xdot**2", "x**2")
+    assert str(found).split("\n") == [
+        "wrong terms",
+        "  too many  abs(xdot)",
+        f"  {100 * (2 * scale - 1):+.3g} %  xdot**2",
+        f"  {100 * (2.2 * scale - 1):+.3g} %  x**2",
+    ]
+    kept = compare(c + [0, 0, 0, 0, 1e-9], truth, library, fit_scale=False)
+    assert kept.extra == ("abs(xdot)", "xdot**4") and kept.scale == 1.0
+    np.testing.assert_allclose(kept.error, [1.0, 1.2])
+    damped = compare(truth, truth + [0, 0, 3.0, 0, 0], library)
+    assert damped.missing == ("xdot**2",) and damped.terms[-1] == "D: xdot**2"
+    np.testing.assert_allclose(damped.error, [0, 0, -1])
+    assert str(damped).split("\n")[1] == "  missing  xdot**2"
+    exact = compare(3 * truth, truth, library)
+    assert exact.exact and str(exact).startswith("right terms\n")
+    nothing = compare(np.zeros(5), truth, library)
+    assert nothing.scale == 1.0 and nothing.worst == 1.0
+    assert compare(truth, np.zeros(5), library).worst == 0.0
+
+
+def test_candidates_are_counted_before_they_are_made():
+    """Of degree d in n variables (n + d choose d); functions, products, terms."""
+    names = ("x", "y", "xdot", "ydot")
+    many = {"polynomial": {"of": [*names], "degree": 12}}  # 1820
+    functions = {"functions": {"apply": ["sin", "cos", "exp"], "to": ["x", "y"]}}
+    product = {"product": [functions, {"terms": ["x", "y", "xdot"]}]}  # 18
+    words = {"terms": [f"{k}*x*ydot**3" for k in range(2, 158)]}
+    for over in (0, 1):
+        terms = {"terms": words["terms"] + ["x*xdot"] * over}
+        recipe = [many, functions, product, terms]
+        if over:
+            with pytest.raises(ValueError, match="2001 candidates; at most 2000"):
+                candidates(recipe, names)
+        else:
+            assert sum(map(_count, recipe)) == 2000
+
+
+def test_entries_of_a_recipe_are_expanded_in_their_order():
+    x, v = sp.Symbol("x", real=True), sp.Symbol("xdot", real=True)
+    recipe = [
+        {"polynomial": {"of": ["x", "xdot"], "degree": 2, "lowest": 1}},
+        {"product": [{"terms": ["x", "xdot"]}, {"terms": ["sin(x)", "cos(x)"]}]},
+        {"functions": {"apply": ["sin", "exp"], "to": ["x", "xdot"]}},
+        {"exclude": ["xdot*x", "exp(x)"]},
+    ]
+    found = candidates(recipe, ("x", "xdot"))
+    sin, cos, exp = sp.sin, sp.cos, sp.exp
+    expected = (x, v, x**2, v**2, x * sin(x), x * cos(x), v * sin(x), v * cos(x))
+    assert found == (*expected, sin(x), sin(v), exp(v))
+    with pytest.raises(ValueError, match=r"exclude: 'x\*\*3' is not among"):
+        candidates([{"terms": ["x"]}, {"exclude": ["x**3"]}], ("x",))
+    with pytest.raises(ValueError, match=r"terms: x is a candidate already"):
+        candidates([{"terms": ["x", "x"]}], ("x",))
+    with pytest.raises(ValueError, match="pooled: only the library of a field"):
+        candidates([{"pooled": ["x"]}], ("x",))
+
+
+def test_a_reference_may_have_other_coefficients():
+    config = {"reference": "x1dot**2/2 + 3*x2dot**2", "lagrangian": PAIR}
+    library = Library.from_config(config, ["x1", "x2"])
+    assert library.references == ((0, 0.5), (1, 3.0)) and library.reference == 0
+    assert library.reference_coefficient == 0.5
+    v1, v2 = sp.symbols("x1dot x2dot", real=True)
+    place = library.columns.index(0)
+    assert sp.expand(library.column_terms[place] - v1**2 - 6 * v2**2) == 0
+    assert library.columns == sorted(library.columns) and 1 not in library.columns
+    library.check_references()
+    terms = ["x1dot**2", "x1dot*x2dot", "x2dot**2", "(x1dot - x2dot)**2"]
+    later = {"reference": terms[-1], "lagrangian": [{"terms": terms}]}
+    with pytest.raises(ValueError, match="is dependent in this library; list it earl"):
+        Library.from_config(later, ["x1", "x2"]).check_references()
+
+
+def test_a_damper_has_the_springs_of_its_coordinates():
+    terms = {
+        "reference": "adot**2/2",
+        "lagrangian": [
+            {"terms": ["adot**2", "bdot**2", "a**2", "a*b", "cos(a)", "a*bdot"]}
+        ],
+        "dissipation": [
+            {
+                "terms": [
+                    "adot**2",
+                    "3*(bdot - adot)**2",
+                    "abs(adot)",
+                    "a**2*adot**2",
+                    "bdot**4",
+                    "bdot**2",
+                ]
+            }
+        ],
+    }
+    known = dampers(Library.from_config(terms, ["a", "b"]))
+    assert known == [
+        Damper(6, frozenset([0]), frozenset([2, 4])),
+        Damper(7, frozenset([0, 1]), frozenset([3])),
+        Damper(11, frozenset([1]), frozenset()),
+    ]
+    assert staying(known, [3]) == [7] and staying(known, []) == [6, 11]
+    assert staying(known, [4]) == [6, 11] and staying(known, [2, 3]) == [6, 7]
+    assert known[0].at({6: 1, 4: 0}) == Damper(1, frozenset([0]), frozenset([0]))

@@ -46,6 +46,7 @@ def test_a_part_has_its_trajectories_and_rows():
     [
         ((5, 7, 11), 5, [(0, 0), (1, 0), (2, 0), (2, 5)]),
         ((5, 7, 14), 6, [(1, 0), (2, 0), (2, 7)]),
+        ((5, 9), 5, [(0, 0), (1, 0)]),
         ((5, 7), 7, [(1, 0)]),
         ((5, 7), 8, None),
     ],
@@ -98,8 +99,10 @@ def oscillation(starts, count):
     return np.stack([x, 2 * b * np.cos(2 * t) - 2 * a * np.sin(2 * t)], axis=-1)
 
 
-def test_a_free_run_of_a_linear_law_is_that_of_weighted_least_squares(rng):
-    truth, begin, noise = np.array([1.0, -0.5]), 12, np.array([0.01, 0.2])
+@pytest.mark.parametrize("unit", [1.0, 1e4])
+def test_a_free_run_of_a_linear_law_is_that_of_weighted_least_squares(rng, unit):
+    truth, begin = unit * np.array([1.0, -0.5]), 12
+    noise = unit * np.array([0.01, 0.2])
     exact = oscillation(truth[None], 60)[0]
     measured = exact + noise * rng.standard_normal(exact.shape)
     path, spread = free_run(oscillation, measured, np.array([0.3, 0.3]), noise, begin)
@@ -107,7 +110,7 @@ def test_a_free_run_of_a_linear_law_is_that_of_weighted_least_squares(rng):
     rows = (columns[:begin] / noise[:, None]).reshape(-1, 2)
     right = (measured[:begin] / noise).ravel()
     best = np.linalg.lstsq(rows, right, rcond=None)[0]
-    np.testing.assert_allclose(path, columns @ best, atol=1e-8)
+    np.testing.assert_allclose(path, columns @ best, atol=1e-8 * unit)
     covariance = np.linalg.inv(rows.T @ rows)
     variance = np.einsum("tca,ab,tcb->tc", columns, covariance, columns)
     np.testing.assert_allclose(spread, np.sqrt(variance), rtol=1e-4)
@@ -127,6 +130,19 @@ def test_a_free_run_of_a_law_that_is_not_linear_takes_four_steps():
     assert np.sqrt(path[0, 0]) == pytest.approx(start, rel=1e-3)
     path, _ = free_run(run, measured, np.array([2.0]), np.array([1e-3]), 5)
     np.testing.assert_allclose(path, measured, rtol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_slopes_are_differences_that_are_small_beside_the_motion(unit):
+    """x₀ + x₀²/u: whatever its slope, a mean of eight samples has the noise over √8."""
+
+    def run(starts, count):
+        return np.tile((starts + starts**2 / unit)[:, None], (1, count, 1))
+
+    start, noise = np.array([unit]), np.array([1e-3 * unit])
+    path, spread = free_run(run, run(start[None], 12)[0], start, noise, 8)
+    np.testing.assert_allclose(path, 2 * unit, rtol=1e-6)
+    np.testing.assert_allclose(spread, noise[0] / np.sqrt(8), rtol=1e-6)
 
 
 def test_a_step_that_is_no_better_or_not_finite_is_not_taken():

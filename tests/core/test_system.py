@@ -7,7 +7,7 @@ from support import roll, system
 
 from leastaction.core.euler_lagrange import euler_lagrange, total_derivative
 from leastaction.core.expressions import symbol
-from leastaction.core.system import System
+from leastaction.core.system import System, is_singular, latex_names
 
 DOUBLE = {"m_1": 1.3, "m_2": 0.7, "l_1": 0.9, "l_2": 1.1, "g": 9.81}
 
@@ -254,3 +254,137 @@ def test_a_printed_system_shows_its_laws_with_numbers():
 def test_a_wrong_argument_is_refused_in_one_sentence(changes, words):
     with pytest.raises(ValueError, match=words):
         System(**({"lagrangian": "xdot**2/2 - k*x**2/2"} | changes))
+
+
+A, B = symbol("a"), symbol("b")
+
+
+@pytest.mark.parametrize(
+    ("rows", "singular"),
+    [
+        ([[A, B], [2 * A, 2 * B]], True),
+        ([[sp.sin(A) ** 2 + sp.cos(A) ** 2 - 1]], True),
+        ([[1e-3 * A, 0], [0, 1]], False),
+        ([[A, B], [B, A]], False),
+        ([[1e-11, 0], [0, 1]], False),  # decided by algebra
+        ([[sp.Integer(0)]], True),
+    ],
+)
+def test_a_matrix_is_singular_if_its_determinant_vanishes(rows, singular):
+    assert is_singular(sp.Matrix(rows)) == singular
+
+
+def test_names_of_text_are_coordinates_or_parameters():
+    truth = System("m*xdot**2/2 + ydot**2 - k*x*y", {"m": 2, "k": None, "cdot": 3.0})
+    assert truth.coordinates == ("x", "y") and truth.dof == 2
+    assert truth.parameters["m"] == 2.0 and np.isnan(truth.parameters["k"])
+    assert [str(x) for x in truth.state] == ["x", "y", "xdot", "ydot"]
+    assert truth.initial_names == ("x", "y", "xdot", "ydot")
+    assert truth.noise_names == ["volatility of x", "volatility of y"]
+    assert truth.rates == {"xdot": ("x", 1, 0), "ydot": ("y", 1, 0)}
+    np.testing.assert_array_equal(truth.parameter_values, [2.0, np.nan, 3.0])
+    with pytest.raises(ValueError, match=r"symbol 'w'.*write parameters={'w': 1.0}"):
+        System("xdot**2/2 - w*x**2", {"k": 1})
+    assert System("ydot**2 + xdot**2", coordinates=("x", "y")).coordinates == ("x", "y")
+    with pytest.raises(ValueError, match="each coordinate .there is none."):
+        System("k", {"k": 1})
+
+
+def test_parameters_get_other_values_and_are_put_in():
+    truth = System("m*xdot**2/2 - k*x**2", {"m": 2, "k": None})
+    other = truth.with_parameters(k=1.23456789)
+    assert np.isnan(truth.parameters["k"]) and other.parameters["k"] == 1.23456789
+    assert str(other.evaluated(other.lagrangian, 3)) == "-1.23*x**2 + 1.0*xdot**2"
+    assert "k" in str(truth.evaluated(truth.lagrangian))
+    with pytest.raises(ValueError, match="unknown parameter 'q'"):
+        truth.with_parameters(q=1.0)
+    for value in ("1", [1.0], 1j):
+        with pytest.raises(ValueError, match="parameter k is .*; expected a number"):
+            truth.with_parameters(k=value)
+
+
+def test_a_driven_system_has_the_forces_of_its_inputs():
+    driven = System("xdot**2 + ydot**2/2 + xdot*ydot*cos(y)", inputs=["y"])
+    force = symbol("F_y")
+    assert driven.external_forces == sp.Matrix([0, force])
+    pushed = driven.mass_matrix * (driven.driven_acceleration - driven.acceleration)
+    assert sp.simplify(pushed - driven.external_forces) == sp.zeros(2, 1)
+    free = System("xdot**2/2")
+    assert free.driven_acceleration == free.acceleration
+    balance = driven.balance - driven.mass_matrix * sp.Matrix(
+        [symbol("xddot"), symbol("yddot")]
+    )
+    assert sp.simplify(balance + driven.forces) == sp.zeros(2, 1)
+    with pytest.raises(ValueError, match="inputs: unknown coordinate 'z'"):
+        System("xdot**2/2", inputs=["z"])
+
+
+def test_a_system_with_a_full_mass_matrix_is_printed_by_its_balance():
+    text = str(
+        System(
+            "xdot**2 + ydot**2/2 + xdot*ydot - 3*x**2",
+            dissipation="xdot**2/4",
+            volatility={"y": "2"},
+            calculus="stratonovich",
+            inputs=["x"],
+        )
+    )
+    assert text.split("\n") == [
+        "Lagrangian",
+        "  -3*x**2 + xdot**2 + xdot*ydot + ydot**2/2",
+        "Dissipation",
+        "  xdot**2/4",
+        "Equations of motion in the sense of Ito",
+        "  6*x + 2*xddot + xdot/2 + yddot = F_x",
+        "  xddot + yddot = 2*Wdot_1",
+        "Hamiltonian",
+        "  3*x**2 + xdot**2 + xdot*ydot + ydot**2/2",
+    ]
+    plain = str(System("xdot**2 - x", volatility={"x": "3"}, inputs=["x"]))
+    assert "  xddot = F_x/2 + 3*Wdot_1/2 - 1/2" in plain.split("\n")
+
+
+def test_latex_of_names_has_dots_above_the_letter():
+    names = latex_names(["theta_1", "x"], {"x": r"\xi_{ab}"})
+    assert list(names.values()) == [
+        *(r"\theta_{1}", r"\dot{\theta}_{1}", r"\ddot{\theta}_{1}"),
+        *(r"\xi_{ab}", r"\dot{\xi}_{ab}", r"\ddot{\xi}_{ab}"),
+    ]
+
+
+def test_a_simulation_has_its_defaults_and_refuses_what_is_open():
+    spring = System("m*xdot**2/2 - 2*x**2", {"m": None})
+    how = {"duration": 0.2, "time_step": 0.1, "initial_state": {"x": 1.0, "xdot": 0.0}}
+    motion = spring.simulate(**how, m=1.0)
+    assert dict(motion.sizes) | {"replicate": 1, "trajectory": 1} == dict(motion.sizes)
+    assert motion.coordinate_unit.values.tolist() == ["1"]
+    np.testing.assert_allclose(
+        motion.q.values[0, 0, :, 0], np.cos(2 * motion.time), atol=1e-8
+    )
+    with pytest.raises(ValueError, match=r"m has no value; write simulate\(..., m=1.0"):
+        spring.simulate(**how)
+    assert motion.attrs["contract"] == "recordings"
+    shaken = System("xdot**2/2", volatility={"x": "1"})
+    two = [
+        shaken.simulate(**how, trajectories=2, replicates=3, seed=s, units={"x": "m"})
+        for s in (0, 0, 1)
+    ]
+    assert two[0].q.shape == (3, 2, 3, 1) and two[0].attrs["contract"] == "observations"
+    assert two[0].equals(two[1]) and not two[0].equals(two[2])
+    default = shaken.simulate(**how)
+    np.testing.assert_array_equal(default.q[0, 0], two[0].q[0, 0])
+
+
+def test_a_matrix_of_noise_is_one_row_by_coordinate():
+    x, v = symbol("x"), symbol("xdot")
+    system = System(v**2 / 2 - x, coordinates=("x",))
+    assert system.volatility.shape == (1, 0) and system.wiener_processes == 0
+    assert system.diffusion.shape == (1, 0) and system.noise_matrix.shape == (1, 0)
+    with pytest.raises(ValueError, match="expected a matrix of SymPy beside"):
+        System(v**2 / 2, coordinates=("x",), volatility={"x": "1"})
+    with pytest.raises(ValueError, match="lagrangian is 3; expected text"):
+        System(3)
+    with pytest.raises(ValueError, match="unknown calculus 'it'"):
+        System("xdot**2/2", calculus="it")
+    assert System("xdot**2/2", volatility=sp.zeros(1, 0)).wiener_processes == 0
+    assert not System(v * x, coordinates=("x",)).has_equations

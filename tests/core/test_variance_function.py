@@ -159,3 +159,106 @@ def test_a_volatility_that_changes_within_a_step_is_warned_of(step, warned, capl
     with caplog.at_level(logging.WARNING):
         _ = recommended(paths, LIBRARY).volatility
     assert ("of its constant part per sample" in caplog.text) == warned
+
+
+def regression(rng, beta, count=4000):
+    """Regressors 1, f, f² of a state f, and targets S² χ²₁."""
+    f = rng.uniform(-1, 1, count)
+    X = np.column_stack([np.ones(count), f, f**2])
+    return X, (X @ beta) * rng.standard_normal(count) ** 2
+
+
+FUNCTIONS = [sp.Integer(1), X, X**2]
+
+
+def test_second_moments_are_weighted_by_the_squares_of_a_law(rng):
+    columns, target = regression(rng, np.array([1.0, 0.5, 0.2]))
+    blocks = [(columns[:100], target[:100]), (columns[100:], target[100:])]
+    gram, count = variance_function.second_moments(lambda: iter(blocks))
+    both = np.column_stack([columns, target])
+    np.testing.assert_allclose(gram, both.T @ both)
+    assert count == 4000
+    law, floor = np.array([0.1, 1.0, 0.0]), 0.3
+    both /= np.maximum(0.1 + columns[:, 1], 0.3)[:, None]
+    gram, _ = variance_function.second_moments(lambda: iter(blocks), law, floor)
+    np.testing.assert_allclose(gram, both.T @ both)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e6])
+def test_a_subset_has_the_coefficients_and_errors_of_least_squares(rng, unit):
+    columns = rng.standard_normal((3000, 4)) * [1.0, unit, 1.0, 1.0]
+    target = columns @ [0.5, 0.0, -2.0, 0.0] + 0.1 * rng.standard_normal(3000)
+    both = np.column_stack([columns, target])
+    c, covariance = variance_function.select(both.T @ both, 3, 3000)
+    few = columns[:, [0, 2]]
+    best, square, *_ = np.linalg.lstsq(few, target, rcond=None)
+    np.testing.assert_allclose(c, [best[0], 0, best[1], 0], rtol=1e-6)
+    expected = np.linalg.inv(few.T @ few) * square[0] / 3000
+    np.testing.assert_allclose(covariance[np.ix_([0, 2], [0, 2])], expected, rtol=1e-5)
+    assert not covariance[1].any() and not covariance[:, 3].any()
+    noise = rng.standard_normal(3000)
+    both = np.column_stack([columns, noise])
+    c, covariance = variance_function.select(both.T @ both, 3, 3000)
+    assert not c.any() and not covariance.any()
+    exact = np.column_stack([columns, columns @ [0.5, 0.0, -2.0, 3.0]])
+    c, _ = variance_function.select(exact.T @ exact, 2, 3000)
+    assert np.count_nonzero(c) == 2
+
+
+def test_a_column_of_zeros_is_in_no_subset(rng):
+    columns = rng.standard_normal((500, 3)) * [1.0, 0.0, 1.0]
+    target = columns @ [1.0, 1.0, 1.0] + 0.1 * rng.standard_normal(500)
+    both = np.column_stack([columns, target])
+    c, _ = variance_function.select(both.T @ both, 3, 500)
+    best = np.linalg.lstsq(columns[:, [0, 2]], target, rcond=None)[0]
+    np.testing.assert_allclose(c, [best[0], 0, best[1]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("beta", [(1.0, 0.0, 2.0), (1.0, 1.6, 0.64)])
+def test_a_fit_is_the_fixed_point_of_its_weights(rng, beta):
+    """Σ x (y − x β)/S⁴ = 0 for the S² that it ends with, if that is no square."""
+    columns, target = regression(rng, np.array(beta))
+    result = variance_function.fit(lambda: iter([(columns, target)]), FUNCTIONS, 3)
+    weights = (columns @ result.law) ** -2
+    chosen = result.coefficients != 0
+    X, w = columns[:, chosen], weights[:, None]
+    expected = np.linalg.solve(X.T @ (w * X), X.T @ (weights * target))
+    error = np.sqrt(np.diag(np.linalg.inv(X.T @ (w * X)) * 2))
+    assert (np.abs(result.coefficients[chosen] - expected) < 0.02 * error).all()
+    np.testing.assert_allclose(result.std[chosen], error, rtol=0.1)
+    assert result.is_square == (beta[1] != 0)
+    if result.is_square:
+        a, b, _ = result.root
+        np.testing.assert_allclose(result.law, [a * a, 2 * a * b, b * b])
+        assert a > 0 and abs(a - 1) < 4 * result.root_std[0]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("distance", "square"), [(3.28, True), (3.31, False)])
+def test_a_root_is_taken_where_the_square_is_not_rejected(distance, square, sign):
+    """χ²₁ of p = 0.001 is 3.2905²; here along the normal of the squares."""
+    a, b = 1.0, 4.0 * sign
+    scale = 1e-5
+    normal = np.array([b * b, -a * b, a * a])
+    beta = np.array([a * a, 2 * a * b, b * b])
+    beta = beta + distance * scale * normal / np.linalg.norm(normal)
+    found = interpret(beta, scale**2 * np.eye(3), FUNCTIONS)
+    assert found.is_square == square
+    assert found.statistic == pytest.approx(distance**2, rel=1e-3)
+    assert (found.p_value > 1e-3) == square
+    plain = interpret(beta, scale**2 * np.eye(3), FUNCTIONS, weighted=False)
+    assert not plain.is_square and np.isnan(plain.statistic)
+    np.testing.assert_allclose(found.std, scale)
+    if not square:
+        np.testing.assert_array_equal(found.law, beta)
+        return
+    slope = np.array([[2 * a, 0], [2 * b, 2 * a], [0, 2 * b]])
+    error = np.sqrt(np.diag(np.linalg.inv(slope.T @ slope))) * scale
+    np.testing.assert_allclose(found.root_std[:2], error, rtol=1e-3)
+
+
+def test_the_root_of_one_term_has_half_its_relative_error():
+    found = interpret(np.array([0.0, 0.0, 9.0]), np.diag([0, 0, 0.36]), FUNCTIONS)
+    np.testing.assert_allclose(found.root, [0.0, 3.0, 0.0])
+    np.testing.assert_allclose(found.root_std, [0.0, 0.1, 0.0])
+    np.testing.assert_array_equal(found.law, [0, 0, 9.0])

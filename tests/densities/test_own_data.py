@@ -86,7 +86,7 @@ def test_damping_and_noise_in_balance_are_known_by_their_ratio():
 @pytest.mark.parametrize(
     "spoilt, first",
     [
-        (lambda y: y * [1, 1e-3], "change 100. times as fast as its velocities say"),
+        (lambda y: y * [1, 1e-3], "change 100. times as fast as its velocities state"),
         (lambda y: y[..., ::-1], "is not the change of its position"),
         (lambda y: y[:160], "correlation times of its energy"),
         (lambda y: y * [1, 0], "velocities x does not change"),

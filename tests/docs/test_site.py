@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from browser import visit
+from browser import visit_all
 from project import ROOT
 
 import leastaction
@@ -142,16 +142,30 @@ def test_every_public_name_and_every_setting_can_be_looked_up(site, pages):
                 assert field.description.split()[0] in page.text, (method, name)
 
 
-@pytest.mark.parametrize(
-    ("name", "width"), [("index.html", 1400), *((name, 420) for name in PAGES)]
-)
-def test_a_browser_shows_all_of_a_page(site, name, width):
-    copy = (site / name).with_name(f"visited_{width}_{Path(name).name}")
-    shutil.copy(site / name, copy)
+VISITED = [("index.html", 1400), *((name, 420) for name in PAGES)]
+
+
+@pytest.fixture(scope="module")
+def visited(site, tmp_path_factory) -> dict:
+    """What a browser saw, by page and width."""
+    copies = [
+        (site / name).with_name(f"visited_{width}_{Path(name).name}")
+        for name, width in VISITED
+    ]
+    for copy, (name, _) in zip(copies, VISITED, strict=True):
+        shutil.copy(site / name, copy)
+    views = [(copy, width) for copy, (_, width) in zip(copies, VISITED, strict=True)]
     try:
-        seen = visit(copy, LOOK, copy.parent, width)
+        seen = visit_all(views, LOOK, tmp_path_factory.mktemp("browser"))
     finally:
-        copy.unlink()
+        for copy in copies:
+            copy.unlink()
+    return dict(zip(VISITED, seen, strict=True))
+
+
+@pytest.mark.parametrize(("name", "width"), VISITED)
+def test_a_browser_shows_all_of_a_page(visited, name, width):
+    seen = visited[name, width]
     assert seen["problems"] == []
     assert all(address.startswith("file:") for address in seen["network"])
     assert seen["found"] == {"images": [], "width": width, "overflow": False}

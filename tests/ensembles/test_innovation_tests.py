@@ -1,8 +1,11 @@
 """Whiteness of innovations and lines in them: as many rejections as there should be."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from leastaction.ensembles import innovation_tests as tests
 from leastaction.ensembles.innovation_tests import (
     LARGEST,
     _largest,
@@ -69,3 +72,194 @@ def test_the_largest_events_are_named_with_their_part_of_the_fourth_moment(rng):
     normal = 3 * np.mean(z**2) ** 2
     expected = np.sum(z[near] ** 4) - len(near) * normal
     assert carried == pytest.approx(expected, rel=1e-9)
+
+
+def scalar_law(rate=0.7, dt=0.2, noise=0.3, channels=1):
+    """x' = −r x under a white force, seen by equal sensors with noise of a variance."""
+    a = np.exp(-rate * dt)
+    law = SimpleNamespace(
+        transition=np.array([[a]]),
+        covariance=np.array([[(1 - a**2) / (2 * rate)]]),
+        sees=np.ones((channels, 1)),
+        rates=np.array([[-rate]]),
+    )
+    return law, np.full(channels, noise), a
+
+
+def test_shapes_are_innovations_after_an_impulse():
+    """√V⁻¹ H (A (1 − K H))^j g of the steady filter, g the mean response of a step."""
+    law, noise, a = scalar_law()
+    P = law.covariance[0, 0]
+    for _ in range(2000):
+        P = a**2 * P * (1 - P / (P + 0.3)) + law.covariance[0, 0]
+    V, keep = P + 0.3, 1 - P / (P + 0.3)
+    mean = (1 - a) / (0.7 * 0.2)
+    (shape,) = tests._shapes(law, np.array([[2.0]]), noise, 0.2)
+    j = np.arange(len(shape))
+    expected = 2 * mean * (a * keep) ** j / np.sqrt(V)
+    np.testing.assert_allclose(shape[:, 0], expected, rtol=1e-9)
+    ratio = np.abs(shape[:, 0]) / np.abs(shape[0, 0])
+    assert ratio[-1] <= 1e-3 < ratio[-2]
+    both = tests._shapes(law, np.array([[2.0, -1.0]]), noise, 0.2)
+    np.testing.assert_allclose(both[1][: len(shape)], -shape / 2, rtol=1e-9)
+
+
+def test_shapes_of_two_channels_are_white(monkeypatch):
+    law, noise, _ = scalar_law(channels=2)
+    (shape,) = tests._shapes(law, np.array([[1.0]]), noise, 0.2)
+    assert shape.shape[1] == 2
+    assert (np.abs(shape[:, 1]) < np.abs(shape[:, 0])).all()  # what is left to see
+    monkeypatch.setattr(tests, "MOST_OF_SHAPE", 4)
+    assert len(tests._shapes(law, np.array([[1.0]]), noise, 0.2)[0]) == 4
+    law.covariance = np.array([[np.nan]])
+    assert tests._shapes(law, np.array([[1.0]]), noise, 0.2) is None
+
+
+def test_a_matched_filter_is_a_sum_over_shape_and_channels(rng):
+    x, shape = rng.standard_normal((50, 2)), rng.standard_normal((7, 2))
+    made = tests._matched(x, shape)
+    expected = [np.sum(shape * x[k : k + 7]) for k in range(44)]
+    np.testing.assert_allclose(made, expected, atol=1e-11)
+
+
+def test_numbers_of_a_matched_filter(rng):
+    """Kurtosis, its error by Lomnicki, the rate of impulses, what events carry."""
+    shape = np.array([[2.0], [1.0], [0.5]])
+    series = [rng.standard_t(6, (900, 1)), rng.standard_t(6, (400, 1))]
+    one = tests._of_filter(shape, 0.7, series, 0.1)
+    s = shape[:, 0] / np.sqrt(5.25)
+    filtered = [np.convolve(x[:, 0], s[::-1], "valid") for x in series]
+    z = np.concatenate(filtered)
+    variance = (z**2).mean()
+    kurtosis = (z**4).mean() / variance**2 - 3
+    assert one.kurtosis == pytest.approx(kurtosis, rel=1e-9)
+    rho = np.correlate(s, s, "full")
+    error = np.sqrt(24 * (rho**4).sum() / len(z))
+    assert one.score == pytest.approx(kurtosis / error, rel=1e-9)
+    part = min(1.0, 5.25 * 0.1 * (rho**2).sum() / variance)
+    rate = 3 * part**2 * (rho**4).sum() / (rho**2).sum() ** 2 / 0.1 / kurtosis
+    assert part < 1 and one.rate == pytest.approx(rate, rel=1e-9)
+    places, carried = _largest(z, 3)
+    share = carried / (z**4 - 3 * variance**2).sum()
+    assert one.part == pytest.approx(share, rel=1e-9)
+    first = int(places[0])
+    record, start = (0, 0) if first < len(filtered[0]) else (1, len(filtered[0]))
+    assert one.records[0] == record
+    assert one.times[0] == pytest.approx((first - start + 1) * 0.1)
+    for sizes, x, z in zip(one.sizes, series, filtered, strict=True):
+        assert len(sizes) == len(x) and np.isnan(sizes[0])
+        expected = 0.7 / np.sqrt(5.25) * z
+        np.testing.assert_allclose(sizes[1 : len(z) + 1], expected, rtol=1e-9)
+        assert np.isnan(sizes[len(z) + 1 :]).all()
+    assert one.significant == (one.score > tests.SURE_SCORE)
+
+
+def test_impulses_of_a_light_tail_have_no_rate():
+    rho = np.array([0.5, 1.0, 0.5])
+    assert np.isinf(tests._rate(-0.1, 0.5, rho, 0.1))
+    rate = 3 * 0.25 * 1.125 / 1.5**2 / 0.1 / 0.3
+    assert tests._rate(0.3, 0.5, rho, 0.1) == pytest.approx(rate)
+
+
+@pytest.mark.parametrize(("count", "told"), [(160, True), (159, False)])
+def test_a_past_of_twenty_needs_eight_parts_as_long(count, told):
+    x = np.cos(0.5 * np.arange(count))[:, None]
+    share = tests.predicted_share([x])
+    assert share == (pytest.approx(1.0) if told else 0.0)
+    assert tests.predicted_share([x, x[:50]]) == share
+
+
+def test_the_past_is_learned_in_one_half_and_tested_in_the_other(rng):
+    """Windows of twenty in turns: the share of an autoregression is its own."""
+    white = rng.standard_normal((6000, 2))
+    x = white.copy()
+    for k in range(1, 6000):
+        x[k, 1] += 0.6 * x[k - 1, 1] + 0.3 * white[k - 1, 0]
+    windows = np.lib.stride_tricks.sliding_window_view(x, 21, axis=0)
+    past = windows[..., :-1].reshape(len(windows), -1)
+    parts = np.array_split(np.arange(len(windows)), 8)
+    learn, test = (np.concatenate(parts[k::2]) for k in (0, 1))
+    weights = np.linalg.lstsq(past[learn], windows[learn, :, -1])[0]
+    left = windows[test, :, -1] - past[test] @ weights
+    share = 1 - (left**2).mean(axis=0) / (windows[test, :, -1] ** 2).mean(axis=0)
+    made = tests.predicted_share([x])
+    assert made == pytest.approx(share.max(), rel=1e-9) and made > 0.3
+
+
+@pytest.mark.parametrize(("linear", "order"), [(True, 2), (False, 2), (False, 1)])
+def test_filters_of_two_orders_disagree_by_a_step(linear, order):
+    """I⁻¹ g in standard errors of the coefficients, of the other order."""
+    information = np.array([[4.0, 1.0, 0.3], [1.0, 2.0, 0.1], [0.3, 0.1, 5.0]])
+    gradient, asked = np.array([0.4, -0.2, 9.0]), []
+
+    def pieces(structure, theta, axes, other):
+        asked.append(other)
+        return 0.0, gradient, None
+
+    model = SimpleNamespace(linear=np.array([linear, True]))
+    likelihood = SimpleNamespace(model=model, pieces=pieces)
+    axes = np.diag([2.0, 1.0, 1.0])
+    fit = SimpleNamespace(
+        structure=SimpleNamespace(columns=(0, 1)),
+        theta=None,
+        axes=axes,
+        order=order,
+        information=information,
+        covariance=axes @ np.linalg.inv(information) @ axes,
+    )
+    made = tests.order_disagreement(likelihood, fit)
+    step = axes @ np.linalg.solve(information, gradient)
+    sizes = np.sqrt(np.diag(fit.covariance))
+    expected = np.abs(step / sizes)[:2].max()
+    assert made == (0.0 if linear else pytest.approx(expected, rel=1e-6))
+    assert asked == ([] if linear else [3 - order])
+
+
+def oscillator(y, force=0.0, spring=4.0, channels=((1.0, 0.0),), **more):
+    """x'' = −k x + w from x = 1, as the state space has it, without a random force."""
+    y = np.asarray(y, dtype=float)
+    inverse = np.array([[0.5]])
+    parameters = SimpleNamespace(
+        gain=2.0, lag=0.0, coefficients=None, root=np.zeros((1, 1)), rate=0.0
+    )
+    about = {
+        "dof": 1,
+        "dt": 0.05,
+        "steps": 4,
+        "scale": np.array([1.0, 2.0]),
+        "read_over": "s",
+        "records": [SimpleNamespace(y=y)],
+        "parameters": lambda *_: parameters,
+        "recorded": lambda number, lag: np.full((2 * len(y) - 1, 1), force),
+        "matrices": lambda _: (np.array(channels), np.zeros((len(channels), 1)), None),
+        "linearised": lambda *_: (np.zeros((2, 2)), np.zeros((2, 2)), None),
+        "_state": lambda *_: (np.array([1.0, 0.0]), None),
+        "at": lambda c, state: (inverse, -spring * state[:1], None),
+    }
+    return SimpleNamespace(**about | more)
+
+
+def size_of(model) -> float:
+    structure = SimpleNamespace(force="diagonal", coloured=False)
+    return tests.simulated_size(model, SimpleNamespace(structure=structure, theta=None))
+
+
+def test_the_size_of_a_simulated_motion_is_that_over_the_record():
+    """Of the channel that differs most; a recorded force moves it by g M⁻¹ w."""
+    time = 0.05 * np.arange(200)
+    x, v = np.cos(2 * time), -2 * np.sin(2 * time)
+    assert size_of(oscillator(x[:, None])) == pytest.approx(1.0, rel=0.02)
+    assert size_of(oscillator(2 * x[:, None])) == pytest.approx(0.5, rel=0.02)
+    both = ((1.0, 0.0), (0.0, 1.0))
+    y = np.stack([1.5 * x, v / 3], axis=1)
+    y[3, 0] = np.nan
+    assert size_of(oscillator(y, channels=both)) == pytest.approx(3.0, rel=0.02)
+    pushed = 0.75 + 0.25 * np.cos(2 * time)  # about w g/(2 k)
+    made = size_of(oscillator(pushed[:, None], force=3.0))
+    assert made == pytest.approx(1.0, rel=0.02)
+
+
+def test_a_motion_that_leaves_all_bounds_is_infinite_and_a_band_has_none():
+    y = np.ones((400, 1))
+    assert np.isinf(size_of(oscillator(y, spring=-100.0)))
+    assert np.isnan(size_of(oscillator(y, read_over="Hz")))

@@ -73,7 +73,7 @@ def test_an_estimate_reports_whether_it_is_reliable(observations, trusted, said)
 def test_alternatives_are_listed(observations):
     data = model_of(observations, {"xdot**2": 0.5, "x**2": -1.0}, [[1.0]])
     data["alternatives"].values[0] = "cos(x)"
-    assert "cannot tell these terms from: cos(x)" in str(
+    assert "cannot distinguish these terms from: cos(x)" in str(
         IdentifiedModel(data.isel(replicate=0))
     )
 

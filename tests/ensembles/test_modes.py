@@ -6,7 +6,18 @@ import xarray as xr
 from numpy.testing import assert_allclose
 
 from leastaction.ensembles.figures.spectra import _of_coefficients, _windowed
-from leastaction.ensembles.modes import Motion, modes, spectral_density, transfer
+from leastaction.ensembles.modes import (
+    Linear,
+    Motion,
+    _normal_points,
+    force_density,
+    interval_of_ratio,
+    modes,
+    noise_density,
+    phase_collinearity,
+    spectral_density,
+    transfer,
+)
 
 # Two equal storeys of stiffness 4 and damping 0.04 on shaking ground.
 FRAME = {
@@ -227,3 +238,101 @@ def test_coefficients_of_white_noise_have_its_density():
     assert (np.diff(f) > 0).all()
     expected = 2 * DT * 0.09 * np.array([[1.0, 0.5], [0.5, 1.25]])
     assert density.mean(axis=0) == pytest.approx(expected, rel=0.06)
+
+
+def test_intervals_are_those_of_the_errors():
+    """Of frequencies as they are, of ratios by roots; none of an undamped mode."""
+    errors = [0.0, 0.01, 0.02, 0.03, 0.002, 0.001]
+    found = modes(law(FRAME, LOSSES, GROUND, errors))
+    std = found["frequency_std"].values
+    assert (std > 0).all()
+    for end, sign in (("low", -1), ("high", 1)):
+        expected = found["frequency"] + sign * 1.959964 * std
+        assert_allclose(found[f"frequency_{end}"], expected, rtol=1e-7)
+    ends = interval_of_ratio(
+        found["damping_ratio"].values, found["damping_ratio_std"].values
+    )
+    for end, expected in zip(("low", "high"), ends, strict=True):
+        assert_allclose(found[f"damping_ratio_{end}"], expected)
+    lossless = modes(law(FRAME, dict.fromkeys(LOSSES, 0.0), GROUND, errors))
+    for name in ("damping_ratio", "damping_ratio_std", "damping_ratio_high"):
+        assert not lossless[name].any()
+    assert list(found["kind"].values) == ["mode", "mode"]
+    assert found["mode"].values.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "std", "low", "high"),
+    [
+        (0.04, 0.0, 0.04, 0.04),
+        (0.04, 0.01, (0.2 - 1.959964 * 0.025) ** 2, (0.2 + 1.959964 * 0.025) ** 2),
+        (-0.04, 0.01, (0.2 - 1.959964 * 0.025) ** 2, (0.2 + 1.959964 * 0.025) ** 2),
+        (0.0001, 0.02, 0.0, (0.01 + 1.959964 * 0.1) ** 2),  # as of s/2 = 0.01
+    ],
+)
+def test_ends_of_a_ratio(ratio, std, low, high):
+    made = interval_of_ratio(np.array([ratio]), np.array([std]))
+    assert_allclose([made[0][0], made[1][0]], [low, high], rtol=1e-6, atol=1e-15)
+
+
+def test_shapes_are_collinear_where_their_entries_have_one_phase():
+    """One of a standing shape, zero of a wave that travels."""
+    assert phase_collinearity(np.array([1, -2, 0.5]) * np.exp(0.7j)) == pytest.approx(1)
+    assert phase_collinearity(np.array([1, 1j])) == pytest.approx(0, abs=1e-15)
+    x, y = np.array([1.0, 0.3]), np.array([0.2, -0.4])
+    bracket = (x @ x - y @ y) ** 2 + 4 * (x @ y) ** 2
+    expected = bracket / (x @ x + y @ y) ** 2
+    assert phase_collinearity(x + 1j * y) == pytest.approx(expected)
+
+
+def test_densities_of_forces_and_noise_are_one_sided():
+    model = law(FRAME, LOSSES, GROUND, noise=0.03)
+    f = np.array([0.0, 0.5, 2.0])
+    assert_allclose(force_density(model, f), np.tile(2 * GROUND, (3, 1, 1)))
+    model["correlation_time_estimate"] = ((), 0.2)
+    memory = 1 + (2 * np.pi * f * 0.2) ** 2
+    assert_allclose(force_density(model, f)[:, 0, 1], 2 * 0.09 / memory)
+    assert_allclose(noise_density(model, DT), [2 * DT * 0.0009] * 2)
+    model["samples_averaged"] = ((), 4)
+    assert_allclose(noise_density(model, DT), [DT * 0.0009 / 2] * 2)
+
+
+def test_accelerometers_on_shaking_ground_feel_it():
+    """(q̈ + a)/F of a unit mass on a spring: the force is −a; else no ground."""
+    one = Linear(*(np.array([[x]]) for x in (2.0, 0.4, 8.0)), np.zeros(1))
+    f = np.array([0.1, 0.4])
+    s = 2j * np.pi * f
+    dynamic = 2 * s**2 + 0.4 * s + 8
+    for name, ground in (("xddot + ground", 0.5), ("xddot", 0.0)):
+        model = xr.Dataset(
+            {
+                "sensor_position": (("channel", "dof"), [[0.0]]),
+                "sensor_velocity": (("channel", "dof"), [[0.0]]),
+                "sensor_acceleration": (("channel", "dof"), [[1.0]]),
+                "correlation_time_estimate": ((), 0.0),
+            },
+            {"channel": [name]},
+        )
+        mean = 1.0 if ground else np.sinc(f * DT)
+        made = transfer(one, model, f, DT)[:, 0, 0]
+        assert_allclose(made, s**2 * mean / dynamic - ground, rtol=1e-12)
+        model["correlation_time_estimate"] = ((), 0.3)
+        made = transfer(one, model, f, DT)[:, 0, 0]
+        assert_allclose(made, s**2 / dynamic - ground, rtol=1e-12)
+
+
+def test_growth_is_that_of_the_fastest():
+    def of(damping):
+        return Linear(np.eye(1), np.array([[damping]]), 4 * np.eye(1), np.zeros(1))
+
+    assert of(0.4).growth == pytest.approx(-0.1)
+    assert of(-0.8).growth == pytest.approx(0.2)
+    frequency, ratio, _ = of(5.0).modes()
+    assert frequency.size == ratio.size == 0
+
+
+def test_points_of_a_normal_distribution_are_spread_evenly():
+    points = _normal_points(2)
+    assert points.shape == (8192, 2) and np.abs(points.mean(axis=0)).max() < 1e-12
+    assert_allclose(points.T @ points / 8192, np.eye(2), atol=5e-3)
+    assert_allclose(np.mean(points**4, axis=0), 3, atol=0.03)

@@ -138,3 +138,111 @@ def test_forces_of_a_harmonic_motion_have_their_rms():
     expected = [*acceleration, 1.0, 0.8, coupling, 1.0, 1.0, 2.0, 2.4]
     assert np.allclose(size, np.array(expected) / np.sqrt(2), rtol=0.1)
     assert reference == pytest.approx(0.5 * size[0])
+
+
+def test_what_a_structure_does_not_say_is_not_in_it():
+    plain = Structure((1,))
+    assert plain == Structure((1,), "diagonal", False, False, False)
+    model = model_of()
+    assert model.correlation_of_neighbours == 0 and model.read_over == "s"
+    assert not model.driven and not model.late
+    assert model_of(w=np.zeros((2, 2)), late=True).late
+    assert model_of(w=np.zeros((2, 2))).driven
+    assert model.moment == pytest.approx(0.3 / 3.0)
+    assert model.steps == 1 and model.acceleration == pytest.approx(3.0 * 1.2)
+    fast = StateSpace(*ABOUT, 0.05, [0.5, 0.4, 1.0, 1.2], 6.1, np.full(2, 0.01))
+    assert fast.steps == fast.fewest == 2  # 6.1 · 0.05 > 0.3
+    times, y = model.read(0)
+    np.testing.assert_allclose(times, DT * np.arange(SAMPLES))
+    assert y is model.records[0].y and model.samples == SAMPLES
+
+
+ABOUT = (
+    Library.from_config(TERMS, ["a", "b"]),
+    channels_of(["a", "b"], ["a", "b"]),
+    [Record(np.zeros((SAMPLES, 2)), np.zeros((1, 2)), np.zeros(2, dtype=bool))],
+)
+
+
+@pytest.mark.parametrize(("growth", "follows"), [(19.5, True), (20.5, False)])
+def test_a_law_may_grow_by_twenty_nats_over_a_record(growth, follows):
+    """One coordinate falls over at a rate r with r² + 0.4 r = k."""
+    rate = growth / (DT * SAMPLES)
+    theta = theta_of()
+    theta[[1, 3]] = (rate**2 + 0.4 * rate) / 2, 0.0
+    model = model_of()
+    structure = Structure(COLUMNS)
+    made = model.discrete(structure, model.parameters(structure, theta))
+    assert (made is not None) == follows
+
+
+def test_a_record_that_does_not_tell_its_start_begins_settled():
+    """By Lyapunov's equation; widely around zero where there is no such motion."""
+    model = model_of(("adot", "bdot"))
+    assert model.starts == [None]
+    structure = Structure(COLUMNS)
+    theta = np.array([*LAW, 0.7, 0.9, *np.log([0.01, 0.01])])
+    parameters = model.parameters(structure, theta)
+    linear = model.linearised(structure, parameters)[:2]
+    x, P = model._state(0, parameters, 4, linear)
+    assert not x.any()
+    np.testing.assert_allclose(A @ P + P @ A.T, -linear[1], atol=1e-9)
+    unstable = theta.copy()
+    unstable[6:8] = -0.2, -0.3
+    parameters = model.parameters(structure, unstable)
+    linear = model.linearised(structure, parameters)[:2]
+    _, P = model._state(0, parameters, 4, linear)
+    np.testing.assert_allclose(P, np.diag(100 * np.array([0.5, 0.4, 1.0, 1.2]) ** 2))
+
+
+def test_a_start_is_a_line_through_the_first_samples():
+    """Of the number with the least error of its slope, by noise and curvature."""
+    rng, time = np.random.default_rng(2), DT * np.arange(SAMPLES)
+    true = np.stack([0.3 - 0.5 * time, 0.2 + 0.4 * time], axis=1)
+    y = np.stack([true[:, 0], true[:, 1] - true[:, 0]], axis=1)
+    y += 0.01 * rng.normal(size=y.shape)
+    model = model_of(("a", "b - a"))
+    start = model._start(Record(y, None, None), np.full(2, 0.01), 3.0)
+    m = np.arange(3, 7)  # up to a radian of the motion
+    variance = np.array([1e-4, 2e-4])
+    acceleration = 3.0 * np.array([1.0, 1.2])
+    curve = (acceleration * m[:, None] * DT / 2) ** 2
+    error = 12 * variance / (m[:, None] ** 3 * DT**2) + curve
+    best = error.sum(axis=1).argmin()
+    count = m[best]
+    assert start.samples == count
+    sensed = np.stack([y[:count, 0], y[:count].sum(axis=1)], axis=1)
+    slope, level = np.polyfit(time[:count], sensed, 1)
+    np.testing.assert_allclose(start.mean, [*level, *slope], rtol=1e-9)
+    bend = acceleration * (count * DT) ** 2 / 8
+    spread = np.concatenate([4 * variance / count + bend**2, error[best]])
+    np.testing.assert_allclose(start.covariance, 2 * np.diag(spread), rtol=1e-9)
+    short, gaps = Record(y[:7], None, None), Record(y.copy(), None, None)
+    gaps.y[1] = np.nan
+    assert model._start(short, np.full(2, 0.01), 3.0) is None
+    assert model._start(Record(y[:8], None, None), np.full(2, 0.01), 3.0) is not None
+    assert model._start(gaps, np.full(2, 0.01), 3.0) is None
+
+
+@pytest.mark.parametrize(
+    ("averaged", "coloured", "force"),
+    [(1, False, "diagonal"), (4, True, "diagonal"), (4, False, "diagonal")]
+    + [(4, False, "ground")],
+)
+def test_means_of_samples_have_less_noise_but_a_part_of_the_force(
+    averaged, coloured, force
+):
+    """σ² T (1 − 1/n²)/6 of velocities, and a tenth of the noise at least."""
+    model = model_of(averaged=averaged, window=0.2)
+    structure = Structure(COLUMNS, force, coloured)
+    noise = np.exp(2 * LOG_NOISE)
+    for log_noise in (LOG_NOISE, LOG_NOISE + 3):
+        noise = np.exp(2 * log_noise) / averaged
+        rest = [0.0] * coloured
+        theta = np.array([*LAW, *ROOTS[force][0], *log_noise, *rest])
+        made = model.parameters(structure, theta).noise
+        if averaged > 1 and not coloured:
+            pushed = 0.7 if force == "ground" else 0.9 / 2
+            less = pushed**2 * 0.2 * (1 - 1 / 16) / 6
+            noise[2] = max(noise[2] - less, 0.1 * noise[2])
+        np.testing.assert_allclose(made, noise, rtol=1e-9)

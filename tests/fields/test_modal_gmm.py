@@ -1,9 +1,13 @@
 """The recommended estimator of fields, on a string of twelve nodes."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import xarray as xr
 from field_recipes import LIBRARY, TERM, Recommended, observe, string
 
+from leastaction.fields.modal_gmm import DispersiveMoments, _solve
 from leastaction.fields.time_scheme import scheme_name
 
 SCHEMES = {
@@ -139,3 +143,119 @@ def test_values_between_the_schemes_are_unknown():
     assert scheme_name(None, -0.4) == "unknown"
     assert scheme_name(None, 0.02) == "leapfrog"
     assert scheme_name((0.16, 0.001), 0.0) == "Newmark average acceleration"
+
+
+RNG = np.random.default_rng(12)
+
+
+def random_moments(terms=2, instruments=4, scale=0.5) -> DispersiveMoments:
+    """Moments whose residual nearly vanishes at the coefficients 2 and −1."""
+    force, curvature = RNG.normal(size=(2, instruments, terms))
+    curvature *= 0.3
+    c = np.array([2.0, -1.0])
+    reference = -(force + curvature / 12) @ c / scale
+    reference += 1e-3 * RNG.normal(size=instruments)
+    size = 1 + 2 * terms
+    rows = RNG.normal(size=(900, size))
+    rows[:, 0] = 0.05 * rows[:, 0] - (rows[:, 1:3] + rows[:, 3:] / 12) @ c / scale
+    zero = rows.T @ rows
+    one = rows[1:].T @ rows[:-1]
+    z = RNG.normal(size=(900, instruments))
+    lag = z[1:].T @ z[:-1]
+    return DispersiveMoments(
+        reference,
+        force,
+        curvature,
+        np.array([z.T @ z, lag + lag.T]),
+        np.array([zero, one + one.T]),
+        900.0,
+        scale,
+    )
+
+
+def test_moments_are_summed_over_groups_and_split_into_columns():
+    names = {
+        "moment": (3, 5),
+        "instrument_gram": (2, 3, 3),
+        "increment_gram": (2, 5, 5),
+    }
+    values = {n: RNG.normal(size=(1, 2, *shape)) for n, shape in names.items()}
+    values["samples"] = np.array([[10.0, 30.0]])
+    data = xr.Dataset(
+        {n: ([f"{n}{k}" for k in range(v.ndim)], v) for n, v in values.items()},
+        attrs={"reference_coefficient": 0.5},
+    )
+    for groups in (1, 2):
+        made = DispersiveMoments.of(data, groups)
+        moment = values["moment"][0, :groups].sum(axis=0)
+        np.testing.assert_allclose(made.reference, moment[:, 0])
+        np.testing.assert_allclose(made.force, moment[:, 1:3])
+        np.testing.assert_allclose(made.curvature, moment[:, 3:])
+        total = values["increment_gram"][0, :groups].sum(axis=0)
+        np.testing.assert_allclose(made.increments, total)
+        assert made.samples == (10, 40)[groups - 1] and made.scale == 0.5
+    np.testing.assert_allclose(
+        made.columns(0.25), made.force + (1 / 12 + 0.25) * made.curvature
+    )
+
+
+def test_autocovariances_are_those_of_the_residual():
+    moments, c, rho = random_moments(), np.array([1.5, -0.4]), 0.1
+    weights = np.concatenate([[0.5], c, (1 / 12 + rho) * c])
+    zero, both = (weights @ gram @ weights for gram in moments.increments)
+    made = moments.noise(c, rho)
+    assert made == pytest.approx((zero / 900, both / 1800))
+    # Least squares on all candidates is the smallest of them.
+    first = moments.first_noise()
+
+    def level(c):
+        return moments.noise(c, 0.0)[0]
+
+    mix = np.vstack([np.zeros((1, 2)), np.eye(2), np.eye(2) / 12])
+    gram = moments.increments[0]
+    best = -0.5 * np.linalg.solve(mix.T @ gram @ mix, mix.T @ gram[:, 0])
+    assert first == pytest.approx(moments.noise(best, 0.0), rel=1e-8)
+    assert level(best + 0.01) > first[0] < level(best - [0.01, -0.01])
+
+
+def test_whitened_moments_have_a_unit_covariance():
+    moments = random_moments()
+    w = moments.whitener((2.0, -0.3))
+    covariance = 2.0 * moments.instruments[0] - 0.3 * moments.instruments[1]
+    np.testing.assert_allclose(w @ covariance @ w.T, np.eye(4), atol=1e-9)
+
+
+@pytest.mark.parametrize("dispersion", [False, True])
+def test_coefficients_minimise_j(dispersion):
+    moments = random_moments()
+    selection = SimpleNamespace(support=(0, 1), criterion=3.0, ties=())
+    made = _solve(moments, selection, dispersion)
+    w = moments.whitener(made.noise)
+
+    def j(c, rho):
+        residual = moments.scale * moments.reference + moments.columns(rho) @ c
+        return ((w @ residual) ** 2).sum()
+
+    c, rho = made.coefficients, made.rho
+    least = j(c, rho)
+    assert made.j == pytest.approx(least, rel=1e-6)
+    assert made.noise == pytest.approx(moments.noise(c, rho))
+    for k in range(2):
+        for step in (1e-3, -1e-3):
+            assert j(c + step * np.eye(2)[k], rho) > least
+    assert made.rank == 4 - dispersion and made.criterion == 3.0
+    slopes = w @ moments.columns(rho)
+    if dispersion:
+        assert j(c, rho + 1e-3) > least < j(c, rho - 1e-3)
+        slopes = np.hstack([slopes, (w @ moments.curvature @ c)[:, None]])
+    else:
+        assert rho == 0 and np.isnan(made.rho_std)
+    covariance = np.linalg.inv(slopes.T @ slopes)
+    np.testing.assert_allclose(made.covariance, covariance[:2, :2], rtol=1e-5)
+    if dispersion:
+        assert made.rho_std == pytest.approx(np.sqrt(covariance[2, 2]), rel=1e-5)
+    one = _solve(
+        moments, SimpleNamespace(support=(1,), criterion=0, ties=()), dispersion
+    )
+    assert one.coefficients[0] == 0 and not one.covariance[0].any()
+    assert one.covariance[1, 1] > 0

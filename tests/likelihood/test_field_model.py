@@ -16,6 +16,7 @@ def test_numbers_coefficients_and_errors_are_those_of_the_fit():
     assert FIELD.number("penalty") == 12.0 and FIELD.columns == [1, 3]
     np.testing.assert_allclose(FIELD.std, [0.2, 0.1, 0.3, 0.05, 0.05])
     np.testing.assert_allclose(FIELD.coefficients, [1.0, 4.0, 0.0, 0.4, 0.0])
+    assert len({FIELD, SensedField(MODEL)}) == 2
     assert FIELD.line.length == LENGTH and FIELD.line.ends == ("fixed", "fixed")
     assert FIELD.modal.shapes.shape == (2, 5 + 2 * 12)
 

@@ -8,6 +8,7 @@ import pytest
 from leastaction.core.library import staying
 from leastaction.likelihood.field_state_space import (
     FieldCandidates,
+    FieldStateSpace,
     Line,
     Modal,
     QuadraticLibrary,
@@ -175,3 +176,31 @@ def test_uniform_damping_is_in_a_law_for_certain():
     assert [each.column for each in candidates.dampers] == [len(L) + 1]
     assert staying(candidates.dampers, [0]) == [len(L) + 1]
     assert FieldCandidates("u", L, losses[:1], "3*u_t**2").dampers == []
+
+
+@pytest.mark.parametrize("losses", [D, ()])
+def test_a_state_space_has_the_matrices_of_its_candidates(losses):
+    """q̈ = −Σ θ K q − Σ η C q̇, and the rms of each force at the size of the motion."""
+    rng = np.random.default_rng(0)
+    candidates = FieldCandidates("u", L, losses, "3*u_t**2")
+    line = Line.of(LENGTH, "fixed")
+    library = QuadraticLibrary(candidates, Modal.of(candidates, line, [0.3], 3))
+    space = object.__new__(FieldStateSpace)
+    q, v = rng.uniform(0.5, 2.0, (2, 3))
+    space.__dict__ |= {"library": library, "scale": np.concatenate([q, v])}
+    space.__dict__ |= {"dof": 3}
+    modal, count = library.modal, len(L) + len(losses)
+    assert space.linear.tolist() == [True] * count
+    inertia, sizes = space.forces_of_motion()
+    assert inertia == pytest.approx(np.sqrt(np.mean(v**4 / q**2)))
+    forces = [np.sqrt((k**2 @ q**2).mean()) for k in modal.stiffness]
+    forces += [np.sqrt((c**2 @ v**2).mean()) for c in modal.damping]
+    np.testing.assert_allclose(sizes, forces)
+    c, state = rng.standard_normal(count), rng.standard_normal(6)
+    inverse, acceleration, slopes = space.at(c, state)
+    K = sum(x * k for x, k in zip(c, modal.stiffness, strict=False))
+    C = sum((x * k for x, k in zip(c[len(L) :], modal.damping, strict=True)), 0 * K)
+    np.testing.assert_allclose(slopes, np.hstack([-K, -C]))
+    np.testing.assert_allclose(acceleration, -K @ state[:3] - C @ state[3:])
+    np.testing.assert_array_equal(inverse, np.eye(3))
+    assert not space.at(c)[1].any()

@@ -209,11 +209,11 @@ def test_terms_that_agree_stay_and_others_are_excluded(share):
 
 
 def deviations(size):
-    """Innovations that are white, of information 1/size² for two coefficients."""
+    """White innovations; deviations 2 and `size` of two coefficients."""
     rng = np.random.default_rng(1)
     return SimpleNamespace(
         standardised=lambda: iter([rng.standard_normal(400)]),
-        information=np.eye(2) / size**2,
+        information=np.linalg.inv([[4.0, size], [size, size**2]]),
         moment=np.zeros((24, 3, 3)),
         count=400,
         correlation_length=1.0,
@@ -227,7 +227,7 @@ def test_half_of_what_horizons_differ_by_beyond_chance(moved, size, half):
     """√(.5² − .3²) / 2 = .2 of an active coefficient; of an absent one the half."""
     near = of([1.0, -2.0, 0.25, 0, 0])
     far = SimpleNamespace(
-        c=np.array([1.0, -2.0 - moved, 0.0, 0, 0]),
+        c=np.array([2.0, -2.0 - moved, 0.0, 0, 0]),
         active=np.array([0, 1]),
         innovations=deviations(size),
     )
@@ -274,6 +274,16 @@ def test_without_whole_runs_the_law_of_the_short_horizon_stands(monkeypatch):
     monkeypatch.setattr(horizons, "without_process_noise", lambda near: None)
     _, both, near, _ = horizons_of(monkeypatch)
     assert both.law is near and both.far is None and both.near is near.fit
+
+
+def test_what_is_real_and_in_no_law_is_a_correction(monkeypatch):
+    one = Regression((1.0, -2.0, 0.05, 0.0, 0.0), noise=0.1, count=1000)
+    monkeypatch.setattr(horizons, "fit", one)
+    monkeypatch.setattr(horizons, "without_process_noise", lambda near: None)
+    narrow = one.fit(np.zeros(5), [0, 1])
+    quadratic = of_every(candidates(), narrow)
+    near = Law(narrow, quadratic, quadratic.solve([0, 1]))
+    assert both_horizons(candidates(), near).corrections == (2,)
 
 
 def test_a_term_that_whole_runs_deny_is_a_correction(monkeypatch):

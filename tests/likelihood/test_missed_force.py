@@ -5,13 +5,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from leastaction.likelihood.augmented_kalman_filter import Innovations
+from leastaction.likelihood.augmented_kalman_filter import (
+    Innovations,
+    LinearModel,
+    augmented_filter,
+)
 from leastaction.likelihood.covariance import of_stretches
 from leastaction.likelihood.missed_force import (
     LAGS_OF_MEMORY,
     Memory,
+    _scores_left,
     is_line,
     lagged_velocities,
+    memory,
     of_forces,
     power_at,
     tone,
@@ -151,3 +157,79 @@ def test_stretches_tell_how_much_more_than_chance_their_scores_vary(dispersion):
         gain=12 * dispersion, threshold=10 * dispersion, dispersion=dispersion
     )
     np.testing.assert_allclose(more.deviations, one.deviations)
+
+
+def linear_fit(rng, rows=400):
+    """A damped oscillator with a white force, two active coefficients, two parts."""
+    begin = np.zeros(rows, dtype=bool)
+    begin[[0, rows // 2]] = True
+    A = np.array([[1.0, DT], [-2.0 * DT, 1 - 0.5 * DT]])
+    Q = np.zeros((rows, 1, 2, 2))
+    Q[:, 0, 1, 1] = DT
+    x, y = np.zeros(2), np.empty((rows, 1))
+    for k in range(rows):
+        x = np.zeros(2) if begin[k] else A @ x
+        x = x + [0.0, 0.5 * np.sqrt(DT) * rng.standard_normal()]
+        y[k] = x[0] + 0.2 * rng.standard_normal()
+    model = LinearModel(
+        y,
+        begin,
+        np.arange(rows) // 20,
+        np.broadcast_to(A, (rows, 2, 2)).copy(),
+        rng.standard_normal((rows, 2, 2)) * [[0.0], [DT]],
+        np.zeros((rows, 2)),
+        Q,
+        np.array([0.1, 0.1]),
+        np.ones((rows, 1)),
+    )
+    levels = SimpleNamespace(process=np.array([0.5]), sensor=np.array([0.2]))
+    innovations = augmented_filter(model, levels.process, levels.sensor)
+    parts = [slice(0, rows // 2), slice(rows // 2, rows)]
+    more = {"model": model, "levels": levels, "innovations": innovations}
+    more |= {"active": np.array([0, 1]), "path": rng.standard_normal((rows, 2))}
+    return fit_of(rows, 1, parts, **more)
+
+
+def test_a_memory_is_the_partial_regression_on_lagged_velocities():
+    """2Δℓ, coefficients and covariances of the regression with them and without."""
+    fit = linear_fit(np.random.default_rng(4))
+    assert np.isnan(tone(fit))
+    found = memory(fit, 3.0)
+    columns = of_forces(fit) @ lagged_velocities(fit, 3.0)
+    every = np.concatenate([fit.model.B, columns], axis=2)
+    wide = augmented_filter(
+        fit.model._replace(B=every), np.array([0.5]), np.array([0.2])
+    )
+    G, g = wide.information, wide.gradient
+    joint, alone = np.linalg.solve(G, g), np.linalg.solve(G[:2, :2], g[:2])
+    assert found.gain == pytest.approx(g @ joint - g[:2] @ alone, rel=1e-6)
+    np.testing.assert_allclose(found.coefficients, joint[2:], rtol=1e-6)
+    np.testing.assert_allclose(found.change, joint[:2] - alone, rtol=1e-5)
+    more = np.linalg.inv(G)[:2, :2] - np.linalg.inv(G[:2, :2])
+    np.testing.assert_allclose(found.widening.T @ found.widening, more, rtol=1e-5)
+    schur = G[2:, 2:] - G[2:, :2] @ np.linalg.solve(G[:2, :2], G[:2, 2:])
+    np.testing.assert_allclose(found.root.T @ found.root, schur, rtol=1e-6)
+    assert found.dispersion == 1.0  # of white innovations
+    lags = len(LAGS_OF_MEMORY)
+    assert found.threshold == pytest.approx(lags * (np.log(400) + 2 * np.log(lags)))
+
+
+def test_scores_that_are_left_are_those_of_the_joint_fit():
+    """Of stretches, g_b − G_b δ with the δ at which their sum is zero."""
+    fit = linear_fit(np.random.default_rng(5))
+    innovations = fit.innovations
+    size = np.sqrt(np.diag(innovations.information))
+    left = _scores_left(innovations, size)
+    delta = np.linalg.solve(innovations.information, innovations.gradient)
+    moment = innovations.moment
+    expected = (-moment[:, 0, 1:] - moment[:, 1:, 1:] @ delta) / size
+    np.testing.assert_allclose(left, expected, atol=1e-10)
+    np.testing.assert_allclose(left.sum(axis=0), 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("offset", "seen"), [(0.5, True), (-0.5, True), (1.0, False)])
+def test_a_line_is_within_half_an_ordinate(rng, offset, seen):
+    time, width = DT * np.arange(2000), 1 / (2000 * DT)
+    noise = rng.standard_normal((2000, 1))
+    line = 2 * np.sin(2 * np.pi * 1.3 * time)[:, None]
+    assert is_line([noise + line], DT, 1.3 + offset * width) == seen

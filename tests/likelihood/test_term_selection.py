@@ -11,7 +11,10 @@ from leastaction.core.sparse_regression import PRICE_OF_GAIN, term_price
 from leastaction.likelihood.term_selection import (
     Candidates,
     Quadratic,
+    biasing,
+    corrections,
     equally_good,
+    parts,
     select,
 )
 
@@ -197,3 +200,174 @@ def test_penalties_of_correlated_innovations_are_those_of_independent_ones():
     four = replace(one, correlation=4.0)
     assert np.isclose(one.penalty, term_price(one.count, TERMS))
     assert np.isclose(four.penalty, 4 * term_price(one.count / 4, TERMS))
+
+
+def diagonal(gains, missed=0.0, count=1000, correlation=1.0, **known):
+    """Independent candidates whose 2Δℓ are `gains`, each with the sign of b.
+
+    What all of them leave is noise of the sensors, and `missed`.
+    """
+    gains = np.array(gains, dtype=float)
+    usual = {
+        "names": list("abcdefg"[: len(gains)]),
+        "price": np.ones(len(gains)),
+        "required": [],
+        "stays": [],
+        "positive": np.zeros(len(gains), dtype=bool),
+        "fixed": lambda support, c: [],
+    }
+    rest = 500.0 + missed
+    G = np.diag(4.0 ** np.arange(len(gains)))
+    b = np.sign(gains) * np.sqrt(np.abs(gains) * np.diag(G))
+    square = rest + np.abs(gains).sum()
+    return Quadratic(
+        Candidates(**usual | known), G, b, 0 * gains, square, 500.0, count, correlation
+    )
+
+
+PENALTY = np.log(1000) + 2 * np.log(3)  # of one of three candidates
+
+
+@pytest.mark.parametrize("correlation", [1.0, 5.0])
+def test_the_penalty_is_that_of_independent_innovations(correlation):
+    likelihood = diagonal([1, 1, 1], correlation=correlation)
+    expected = correlation * (np.log(1000 / correlation) + 2 * np.log(3))
+    assert likelihood.penalty == pytest.approx(expected)
+    assert likelihood.penalty == pytest.approx(
+        correlation * term_price(1000 / correlation, 3)
+    )
+    few = diagonal([1, 1, 1], count=2, correlation=9.0)
+    assert few.penalty == pytest.approx(9.0 * term_price(np.e, 3))
+
+
+@pytest.mark.parametrize("price", [1.0, 2.0])
+@pytest.mark.parametrize("begin", [[], [0], [0, 1, 2]])
+@pytest.mark.parametrize("above", [True, False])
+def test_a_term_is_in_the_law_beyond_its_price_of_the_bic(price, begin, above):
+    gain = price * PENALTY * (1.01 if above else 0.99)
+    law = select(diagonal([gain, 0.0, 0.1], price=np.full(3, price)), begin)
+    assert law.support == ((0,) if above else ())
+    if above:
+        assert law.x[0] == pytest.approx(np.sqrt(gain))
+        assert law.inverse[0, 0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("price", [1.0, 2.0])
+@pytest.mark.parametrize("begin", [[], [0], [0, 1]])
+@pytest.mark.parametrize("above", [True, False])
+def test_a_term_lowers_what_is_missed_by_a_fifth(price, begin, above):
+    """Of m without it and (1 − s) m with it: s > 1 − .8^p; m is beyond noise."""
+    share = (1 - 0.8**price) * (1.01 if above else 0.99)
+    missed = 5000.0
+    gain = share * missed
+    likelihood = diagonal([gain, 0.0, 0.1], missed - gain, price=np.full(3, price))
+    assert select(likelihood, begin).support == ((0,) if above else ())
+    bare = likelihood.solve([])
+    assert likelihood.missed(bare) == pytest.approx(missed + 0.1)
+    assert corrections(likelihood, bare) == (0,)
+
+
+def test_what_stays_is_excluded_or_feeds_energy_in_has_its_own_rule():
+    strong, weak = 3 * PENALTY, 0.5 * PENALTY
+    gains = [strong, weak, strong]
+    assert select(diagonal(gains), []).support == (0, 2)
+    assert select(diagonal(gains, stays=[1]), [1]).support == (0, 1, 2)
+    assert select(diagonal(gains, required=[1]), []).support == (0, 1, 2)
+    assert select(diagonal(gains, excluded=(2,)), []).support == (0,)
+    losses = np.array([False, False, True])
+    feeding = [strong, weak, -(1 + 0.5 * PRICE_OF_GAIN) * PENALTY]
+    assert select(diagonal(feeding), []).support == (0, 2)
+    assert select(diagonal(feeding, positive=losses), []).support == (0,)
+    assert select(diagonal(feeding, positive=losses), [2]).support == (0,)
+    feeding[2] *= -1
+    likelihood = diagonal(feeding, positive=losses)
+    assert select(likelihood, []).support == (0, 2)
+    np.testing.assert_array_equal(
+        likelihood.price(np.array([-1.0, -1.0, -1.0])), [1, 1, 1 + PRICE_OF_GAIN]
+    )
+    law = likelihood.solve([0, 2])
+    assert likelihood.criterion(law) == pytest.approx(
+        law.square + 2 * likelihood.penalty
+    )
+
+
+def test_candidates_that_are_the_same_gain_nothing_beside_each_other():
+    likelihood = diagonal([30.0, 20.0, 10.0])
+    G, b = likelihood.G.copy(), likelihood.b.copy()
+    G[1] = G[:, 1] = 0.0
+    G[1, 0] = G[0, 1] = 2.0 * G[0, 0]
+    G[1, 1], b[1] = 4.0 * G[0, 0], 2.0 * b[0]
+    twice = replace(likelihood, G=G, b=b)
+    gains = twice.gains(twice.solve([0]))
+    np.testing.assert_allclose(gains, [0, 0, 10.0], atol=1e-6)
+    pairs = twice.gains_of_two(twice.solve([]))
+    assert pairs[0, 1] == 0.0
+    assert pairs[0, 2] == pytest.approx(40.0) == pairs[2, 0]
+    excluded = replace(twice, candidates=replace(twice.candidates, excluded=(2,)))
+    assert not excluded.gains(excluded.solve([0]))[2]
+    assert not excluded.gains_of_two(excluded.solve([])).any()
+    none = diagonal([0.0, 0.0])
+    none.G[1, 1] = 0.0
+    assert not none.gains_of_two(none.solve([])).any()
+
+
+FRICTION = {"friction": (1,)}
+
+
+def with_friction(t=2.0, cross=0.9, sign=1.0):
+    """A stiffness that is known to 1, and a friction of t standard errors beside it."""
+    G = np.array([[1.0, cross], [cross, 1.0]])
+    left = 1 - cross**2
+    x = np.array([100.0, sign * t / np.sqrt(left)])
+    base = diagonal([1.0, 1.0], **FRICTION)
+    return replace(base, G=G, b=G @ x, square=500.0 + x @ G @ x)
+
+
+@pytest.mark.parametrize(
+    ("t", "cross", "sign", "needed"),
+    [
+        (2.0, 0.9, 1.0, [1]),
+        (1.97, 0.9, 1.0, [1]),
+        (1.95, 0.9, 1.0, []),  # its interval holds zero
+        (2.0, 0.9, -1.0, []),  # it feeds energy in
+        (2.0, 0.46, 1.0, [1]),  # moves the stiffness by 2 · .46/√(1 − .46²) = 1.04
+        (2.0, 0.44, 1.0, []),  # by .98
+    ],
+)
+def test_friction_is_needed_where_a_stiffness_is_biased_without(t, cross, sign, needed):
+    likelihood = with_friction(t, cross, sign)
+    assert biasing(likelihood, likelihood.solve([0])) == needed
+    assert biasing(likelihood, likelihood.solve([0, 1])) == []
+
+
+@pytest.mark.parametrize("correlation", [1.0, 3.0])
+@pytest.mark.parametrize("above", [True, False])
+def test_rivals_have_odds_of_five_to_ninety_five(correlation, above):
+    """2 log 19 of 2Δℓ, for every independent innovation."""
+    worst = 2 * np.log(19) * correlation
+    less = 200.0 - worst * (1.01 if above else 0.99)
+    likelihood = diagonal([200.0, less, 300.0], correlation=correlation)
+    law = likelihood.solve([0, 2])
+    rivals = [each.support for each in equally_good(likelihood, law)]
+    assert rivals == ([] if above else [(1, 2)])
+    dear = diagonal(
+        [200.0, less, 300.0], correlation=correlation, price=np.array([1, 1.1, 1])
+    )
+    assert equally_good(dear, dear.solve([0, 2])) == []
+    stays = diagonal([200.0, less, 300.0], correlation=correlation, stays=[0])
+    assert equally_good(stays, stays.solve([0, 2])) == []
+
+
+def test_two_are_rivals_only_where_no_exchange_of_one_is_part_of_it():
+    likelihood = diagonal([200.0, 199.0, 300.0, 298.0])
+    law = likelihood.solve([0, 2])
+    rivals = [each.support for each in equally_good(likelihood, law)]
+    assert rivals == [(2, 3), (1, 2), (0, 3)]
+
+
+@pytest.mark.parametrize(
+    ("touched", "groups"),
+    [([1, 2, 4], [1, 2, 4]), ([1, 2, 3], [3]), ([3, 12, 6], [15]), ([], [])],
+)
+def test_terms_connect_coordinates(touched, groups):
+    assert parts(touched) == groups

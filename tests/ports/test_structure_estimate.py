@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from recipes_of_ports import MOTOR, STIFFENING, TANKS, fit, simulated
+from scipy import stats
 from scipy.linalg import eigvalsh
 
 from leastaction.core.families import system_from_config
 from leastaction.core.noise_sweep import recorded
+from leastaction.ports import structure_estimate
 from leastaction.ports.coefficient_fit import (
     PredictionErrors,
     Quadratic,
@@ -14,10 +16,15 @@ from leastaction.ports.coefficient_fit import (
     smooth,
     weak_regression,
 )
-from leastaction.ports.port_structure import Candidates
+from leastaction.ports.port_structure import Candidates, PortStructure
 from leastaction.ports.recipes import PortRegression
-from leastaction.ports.structure_estimate import ASSUMPTIONS
-from leastaction.ports.structure_search import FreeCoefficients, fitted
+from leastaction.ports.structure_estimate import (
+    ASSUMPTIONS,
+    Settled,
+    covariance,
+    refusal,
+)
+from leastaction.ports.structure_search import Fit, FreeCoefficients, fitted
 
 
 @pytest.fixture(scope="module")
@@ -154,3 +161,203 @@ def test_a_fit_that_improves_towards_infinity_is_refused():
     model = fit(simulated(STIFFENING, noise=0.05), terms=[quartic])
     assert "improves towards infinite entries" in model.refusal
     assert np.isnan(model.structure).all()
+
+
+POINTS = np.random.default_rng(0).normal(size=(40, 2))
+TERMS = ["a**2", "b**2", "a*b", "a**4"]
+LAW = PortStructure.of(Candidates.of(["a", "b"], TERMS), 1)
+KNOWN = {"J_12": -1.0, "R_11": 0.2, "R_22": 0.3, "B_21": 1.0, "a**2": 0.5, "b**2": 1.0}
+
+
+def theta_of(**changes) -> np.ndarray:
+    return np.array([(KNOWN | changes).get(name, 0.0) for name in LAW.names])
+
+
+def settled_at(
+    theta, chi_square=2.0, left=300.0, dof=300, target=30, gap=99.0, size=1e3
+):
+    """A fit of all unknowns that are not zero, χ² left of the prediction errors."""
+    free = theta != 0
+    fit = Fit(theta=theta, free=free, chi_square=chi_square)
+    matrix = size * np.random.default_rng(1).normal(
+        size=(target, LAW.coefficients(theta).size)
+    )
+    return Settled(fit, Quadratic(matrix, np.zeros(target), left, dof, 400), gap)
+
+
+def test_chi_square_of_a_form_is_that_of_its_coefficients_and_of_their_misfit():
+    """In the units of the errors of free coefficients, inflated or not."""
+    for left, inflation in ((150.0, 1.0), (600.0, 2.0)):
+        end = settled_at(theta_of(), left=left)
+        freed = 30 - 6
+        assert end.ratio == pytest.approx((left + 2.0 * inflation) / (300 + freed))
+        assert end.largest_ratio == pytest.approx(
+            1 + 4 * np.sqrt(2 * (1 + structure_estimate.SIXTH_DIFFERENCES) / 300)
+        )
+        assert end.p_value == pytest.approx(stats.chi2.sf(2.0, freed))
+    assert settled_at(theta_of(), target=6).p_value == 1.0
+    assert settled_at(theta_of(), target=7).p_value == pytest.approx(
+        stats.chi2.sf(2, 1)
+    )
+
+
+def test_a_form_is_rejected_by_its_ratio_or_its_p_value():
+    dof = 300
+    limit = 1 + 4 * np.sqrt(2 * (1 + structure_estimate.SIXTH_DIFFERENCES) / dof)
+    for share, rejected in ((0.999, False), (1.001, True)):
+        left = share * limit * (dof + 24)
+        inflation = left / dof
+        end = settled_at(theta_of(), left=left - 2.0 * inflation)
+        assert abs(end.ratio / limit - share) < 0.01 and end.rejected == rejected
+    worst = stats.chi2.isf(structure_estimate.LEVEL, 24)
+    assert not settled_at(theta_of(), chi_square=0.999 * worst).rejected
+    assert settled_at(theta_of(), chi_square=1.001 * worst).rejected
+
+
+def test_covariances_are_those_of_the_free_unknowns():
+    theta = theta_of(B_11=0.0)
+    end = settled_at(theta, left=600.0, size=3.0)
+    free = end.fit.free
+    slopes = end.data.matrix @ LAW.jacobian(theta)[:, free]
+    spread = covariance(LAW, end)
+    inner = spread[np.ix_(free, free)]
+    kept = 2 * np.linalg.pinv(slopes.T @ slopes, rcond=1e-12)
+    moved = slopes @ inner @ slopes.T
+    np.testing.assert_allclose(moved, slopes @ kept @ slopes.T, rtol=1e-6, atol=1e-9)
+    assert not spread[~free].any() and not spread[:, ~free].any()
+
+
+@pytest.mark.parametrize(
+    ("theta", "more", "reason"),
+    [
+        ({}, {}, ""),
+        ({}, {"gap": 2 * np.log(20) * 0.999}, "another set of entries fits nearly"),
+        ({}, {"left": 9e3}, "no constant J, R and B fit: chi-square over its"),
+        ({"a**2": -0.5}, {}, "H is not convex on the data"),
+        ({"R_11": -0.2}, {}, "R has the eigenvalue -0.2"),
+        ({"J_12": 0.0, "R_11": 0.0}, {}, "J - R is singular"),
+    ],
+)
+def test_what_is_wrong_with_a_structure_is_named(theta, more, reason):
+    end = settled_at(theta_of(**theta), **more)
+    made = refusal(LAW, end, POINTS)
+    assert made.startswith(reason) and bool(made) == bool(reason)
+    assert refusal(LAW, None, POINTS).startswith("no motion of the fitted equation")
+
+
+def test_directions_that_no_data_tell_are_named():
+    """Without outputs the scale of H: J and R against its coefficients."""
+    silent = PortStructure.of(LAW.candidates, 1, outputs=False)
+    theta = np.array([KNOWN.get(name, 0.0) for name in silent.names])
+    free = theta != 0
+    fit = Fit(theta=theta, free=free, chi_square=1.0)
+    size = silent.coefficients(theta).size
+    matrix = 1e4 * np.random.default_rng(1).normal(size=(30, size))
+    end = Settled(fit, Quadratic(matrix, np.zeros(30), 300.0, 300, 400), 99.0)
+    made = refusal(silent, end, POINTS)
+    names = "J_12, R_11, R_22, a**2, b**2"
+    assert made.startswith(
+        f"1 directions of J, R and H are open and move {names} alike"
+    )
+    assert "measure the outputs, or give an entry" in made
+
+
+def test_entries_with_errors_as_large_as_themselves_are_unbounded():
+    theta = theta_of()
+    fit = Fit(theta=theta, free=theta != 0, chi_square=0.0)
+    place = LAW.names.index("R_22")
+    limit = 0.3 / structure_estimate.STANDARD_ERRORS
+    for share, named in ((0.99, False), (1.01, True)):
+        spread = np.zeros((theta.size,) * 2)
+        spread[place, place] = (share * limit) ** 2
+        made = structure_estimate._unbounded(LAW, fit, spread, [])
+        assert made.startswith("R_22 are needed") == named == bool(made)
+        assert structure_estimate._unbounded(LAW, fit, spread, [1]) == ""
+
+
+def test_an_eigenvalue_of_r_may_be_negative_within_its_error():
+    theta = theta_of(R_11=-0.1)
+    place = LAW.names.index("R_11")
+    unit = abs(LAW.without_units(LAW.matrices(theta)[1])[0, 0]) / 0.1
+    limit = 0.1 / structure_estimate.STANDARD_ERRORS
+    for share, refused in ((0.99, True), (1.01, False)):
+        spread = np.zeros((theta.size,) * 2)
+        spread[place, place] = (share * limit) ** 2
+        made = structure_estimate._not_passive(LAW, theta, spread)
+        assert made.startswith("R has the eigenvalue") == refused == bool(made)
+        if refused:
+            assert f"{-0.1 * unit:.2f}"[:4] in made
+
+
+def records_of(x, u, y=None, noise=1e-3) -> Records:
+    x, u = np.asarray(x), np.asarray(u)
+    y = x[..., :0] if y is None else np.asarray(y)
+    return Records(0.1, x, u, y, x, np.full(2, noise), np.full(y.shape[2], noise))
+
+
+def test_a_stiffness_is_that_of_states_and_outputs_that_count_alike():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(2, 50, 2)) * [0.5, 20.0]
+    u = rng.normal(size=(2, 50, 1))
+    port = np.array([[0.0], [3.0]])
+    rms = np.sqrt((x**2).mean(axis=(0, 1)))
+    plain = structure_estimate.typical_stiffness(records_of(x, u), port)
+    np.testing.assert_allclose(plain, 1 / rms**2, rtol=1e-12)
+    y = 7.0 * (x / rms**2) @ port
+    scaled = structure_estimate.typical_stiffness(records_of(x, u, y), port)
+    np.testing.assert_allclose(scaled, 7 / rms**2, rtol=1e-12)
+    still = structure_estimate.typical_stiffness(records_of(x, u, 0 * y), port)
+    np.testing.assert_allclose(still, plain, rtol=1e-12)
+    x[..., 0] = 0.0
+    assert structure_estimate.typical_stiffness(records_of(x, u), port)[0] == 1.0
+
+
+def test_an_input_needs_a_part_of_its_own():
+    """What is left of it by functions and other inputs, over the noise in them."""
+    rng = np.random.default_rng(3)
+    x, free = rng.normal(size=(2, 300, 2)), rng.normal(size=(2, 300, 1))
+    candidates = Candidates.of(["a", "b"], ["a**2", "b**2"])
+
+    def said(u, noise=1e-3):
+        records = records_of(x, u, noise=noise)
+        return structure_estimate.not_excited(records, candidates, ["v", "w"])
+
+    assert said(free) == ""
+    assert said(0 * free).startswith("input v is zero: column 1 of B is not excited")
+    both = np.concatenate([free, 0 * free], axis=2)
+    assert said(both).startswith("input w is zero: column 2 of B")
+    alike = np.concatenate([free, 2 * free], axis=2)
+    assert said(alike).startswith("input v is a function of the states or of the other")
+    pushed = 2 * x[..., :1]
+    assert said(pushed).startswith("input v is a function of the states")
+    # Twice the noise, in standard deviations, of what the states make of it.
+    for share, refused in ((0.9, True), (1.1, False)):
+        part = 2 * 0.02 * 2 * share * free / free.std()
+        assert bool(said(pushed + part, noise=0.02)) == refused
+    constant = np.ones_like(free)
+    assert bool(said(constant)) is False or "function" in said(constant)
+
+
+def test_unknowns_of_a_wider_law_are_those_of_the_narrow_one():
+    entries = [[0, "?"], ["?", 0]]
+    narrow = PortStructure.of(LAW.candidates, 1, entries, "diagonal")
+    theta = np.array([KNOWN.get(name, 0.0) for name in narrow.names])
+    made = structure_estimate._unknowns(LAW, narrow, theta)
+    np.testing.assert_array_equal(made, theta_of())
+
+
+def test_errors_of_entries_are_those_of_their_unknowns():
+    theta = theta_of()
+    spread = np.diag(np.arange(1.0, theta.size + 1) ** 2)
+    fit = Fit(theta=theta, free=theta != 0, chi_square=0.0)
+    made = structure_estimate._of_structure(LAW, fit, spread)
+    errors = dict(zip(LAW.names, np.arange(1.0, theta.size + 1), strict=True))
+    j, r = errors["J_12"], [errors[f"R_{k}"] for k in ("11", "12", "22")]
+    np.testing.assert_array_equal(made["structure_std"], [[0, j], [j, 0]])
+    np.testing.assert_array_equal(made["dissipation_std"], [r[:2], r[1:]])
+    np.testing.assert_array_equal(made["structure_estimate"], [[0, -1], [1, 0]])
+    np.testing.assert_array_equal(made["dissipation_estimate"], np.diag([0.2, 0.3]))
+    assert made["coefficient_estimate"].tolist() == [0.5, 1.0, 0.0, 0.0]
+    np.testing.assert_array_equal(
+        made["coefficient_std"], [errors[name] for name in TERMS]
+    )

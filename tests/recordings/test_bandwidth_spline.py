@@ -1,14 +1,22 @@
 """Spectrum of a coordinate, and the noise of its sensor: laws of units and of noise."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from recorded import completed, imported, rig, rows, write
+from scipy.signal import periodogram
 from stages import differentiate
 
 from leastaction.recordings.bandwidth_spline import (
+    Spectrum,
+    _crossings,
+    _knee,
+    _smooth,
+    _smoothed,
     _stretches,
     difference_noise,
     noise_of,
+    oscillation,
     spectrum,
 )
 from leastaction.recordings.contracts import pieces, training
@@ -102,3 +110,145 @@ def test_derivatives_of_decaying_swings(tmp_path):
             expected_values = (exact * (decay + 1j * omega) ** order).real[inner]
             error = here[name].values[0, inner, 0] - expected_values
             assert np.sqrt(np.mean(error**2)) < 5e-4 * (2 * omega) ** order, name
+
+
+def seen(density, noise=1.0, main=2.0, bandwidth=60.0, frequency=None):
+    f = np.arange(1.0, 101) if frequency is None else frequency
+    return Spectrum(f, density(f), np.full(len(f), noise), main, bandwidth)
+
+
+def test_the_noise_of_the_highest_third_is_the_median_of_a_periodogram():
+    of = seen(lambda f: np.where(f > 66.7, np.where(f > 90, 7.0, 3.0), 50.0))
+    assert of.highest_noise == pytest.approx(np.sqrt(3.0 * 100 / np.log(2)))
+
+
+def test_the_slope_is_that_of_the_spectrum_before_the_noise():
+    """Between a third of the bandwidth, or 1.5 main frequencies, and the bandwidth."""
+
+    def density(f):
+        return np.clip(f, 20, 60) ** -3.0
+
+    assert seen(density).slope == pytest.approx(-3, abs=0.45)
+    steep = seen(lambda f: f**-3.0)
+    assert steep.slope == pytest.approx(-3, abs=0.02)
+    broken = seen(lambda f: np.where(f < 37.5, 1.0, (f / 37.5) ** -4.0), main=25.0)
+    assert broken.slope == pytest.approx(-4, abs=0.7)
+    # Too narrow a band, and noise that is none of a sensor: that of its line.
+    assert seen(lambda f: f**-3.0, main=27.0).slope == 0.0
+    few = seen(lambda f: f**-3.0, main=1.0, bandwidth=9.0)
+    assert few.slope == 0.0
+    for power, own in ((-2.4, False), (-2.6, True)):
+        f = np.arange(1.0, 101)
+        found = Spectrum(f, f**-3.0, f**power, 2.0, 60.0).slope
+        assert found == pytest.approx(power if own else -3, abs=0.02)
+
+
+def test_difference_noise_is_the_least_of_six_orders(rng):
+    y, short = rng.standard_normal((2, 300))
+    y = np.cumsum(y) / 3 + rng.standard_normal(300)
+    binomials = [2, 6, 20, 70, 252, 924]
+    each = [
+        np.sqrt(np.mean(np.diff(y, k) ** 2) / binomials[k - 1]) for k in range(1, 7)
+    ]
+    assert difference_noise([y]) == pytest.approx(min(each), rel=1e-12)
+    # The sixth difference of a sixth power is 6!; the seventh would be zero.
+    power = np.arange(13.0) ** 6
+    assert difference_noise([power]) == pytest.approx(720 / np.sqrt(924))
+    fifth = [np.diff(power[:12], 5)]
+    expected = np.sqrt(np.mean(np.square(fifth)) / 252)
+    assert difference_noise([power[:12]]) == pytest.approx(expected)
+    steps = np.concatenate([np.diff(y[:4]), np.diff(short[:3])])
+    expected = np.sqrt(np.mean(steps**2) / 2)
+    assert difference_noise([y[:4], short[:3]]) == pytest.approx(expected)
+
+
+def test_motion_near_the_nyquist_frequency_is_no_noise(rng):
+    y = [rng.standard_normal(500)]
+    differences = difference_noise(y)
+
+    class Estimate:
+        highest_noise = 0.0
+
+    for share, own in ((0.24, True), (0.26, False)):
+        Estimate.highest_noise = share * differences
+        expected = share * differences if own else differences
+        assert noise_of(y, Estimate) == pytest.approx(expected)
+
+
+def test_the_knee_is_beyond_the_main_frequency_and_below_the_noise():
+    f = np.arange(1.0, 101)
+    density = np.where(f < 40, 3.1, 2.9)
+    knee = _knee(f, density, np.ones(100), 10.0, 0.005)
+    assert 36 <= knee <= 44
+    assert _knee(f, 0 * f + 1, np.ones(100), 10.0, 0.005) == 16.0
+    assert _knee(f, 0 * f + 3.1, np.ones(100), 10.0, 0.005) == 0.8 * 100
+
+
+def test_a_running_mean_of_logarithms(rng):
+    density = np.exp(rng.standard_normal(60))
+    padded = pd.Series(np.log(density)[[0] * 4 + [*range(60)] + [59] * 4])
+    expected = np.exp(padded.rolling(9).mean()[8:].to_numpy())
+    np.testing.assert_allclose(_smoothed(density), expected)
+    np.testing.assert_array_equal(_smoothed(density[:26]), density[:26])
+    assert not np.array_equal(_smoothed(density[:27]), density[:27])
+
+
+def test_crossings_are_half_those_of_the_median():
+    t = np.arange(1000)
+    y = 5 + np.sin(2 * np.pi * 0.02 * t + 0.3)
+    assert _crossings([y, y]) == pytest.approx(0.02, rel=0.02)
+
+
+def test_an_oscillation_is_half_the_range_beside_a_drift(rng):
+    """The largest of windows of a period that begin every quarter of one."""
+    q = np.cumsum(rng.standard_normal((45, 2)), axis=0)
+    expected = []
+    for i in range(0, 45 - 20 + 1, 5):
+        at = np.arange(20)
+        rest = [y - np.polyval(np.polyfit(at, y, 1), at) for y in q[i : i + 20].T]
+        expected.append([np.ptp(y) / 2 for y in rest])
+    np.testing.assert_allclose(oscillation(q, 20), np.max(expected, axis=0))
+    at = np.arange(45)
+    whole = q[:, 0] - np.polyval(np.polyfit(at, q[:, 0], 1), at)
+    assert oscillation(q[:, :1], 99)[0] == pytest.approx(np.ptp(whole) / 2)
+    line = np.outer(at, [3.0, -1.0]) + 7
+    np.testing.assert_allclose(oscillation(line, 20), 0, atol=1e-12)
+    assert oscillation(q, 3).shape == (2,)
+
+
+@pytest.mark.parametrize("angle", [False, True])
+@pytest.mark.parametrize("size", [10.0, 1.0])
+def test_the_main_frequency_of_turns_is_that_of_changes_of_sign(angle, size):
+    """The rms frequency of the velocity, of an angle beyond a turn."""
+    t = np.arange(8000) * DT
+    y = size * (np.sin(2 * np.pi * t) + 0.6 * np.sin(2.8 * np.pi * t))
+    y = y + 1e-4 * np.random.default_rng(0).standard_normal(len(t))
+    power = np.array([1.0, (0.6 * 1.4) ** 2])
+    rms = np.sqrt((power * [1, 1.4**2]).sum() / power.sum())
+    expected = rms if angle and size > 1 else 1.0
+    assert spectrum([y], DT, angle).main == pytest.approx(expected, rel=0.02)
+
+
+def test_a_spectrum_is_that_of_second_differences(rng):
+    """The mean over stretches of 8 and more samples, weighted by their lengths."""
+    y = np.cumsum(rng.standard_normal(1502)) / 9 + rng.standard_normal(1502)
+    found = spectrum([y, y[:9]], DT)
+    d = np.diff(y, 2)
+    how = {"window": "blackmanharris", "nfft": 2048, "detrend": "constant"}
+    f, p = periodogram(d, 1 / DT, **how)
+    f, p = f[1:-1], p[1:-1] / (2 * np.sin(np.pi * f[1:-1] * DT)) ** 4
+    np.testing.assert_allclose(found.frequency, f)
+    np.testing.assert_allclose(found.density, p, rtol=1e-9)
+    assert found.frequency[0] == pytest.approx(1 / 2048 / DT)
+    twice = spectrum([y, y], DT)
+    np.testing.assert_allclose(twice.density, p, rtol=1e-9)
+
+
+def test_a_spline_through_a_parabola_has_its_derivatives():
+    t = np.arange(200) * DT
+    y = 3 - 2 * t + 4 * t**2
+    at = np.array([10, 57, 190])
+    value, rate, acceleration = _smooth([y], [0], DT, 8, 1.0, at)
+    np.testing.assert_allclose(value, y[at], atol=1e-6)
+    np.testing.assert_allclose(rate, -2 + 8 * t[at], atol=1e-4)
+    np.testing.assert_allclose(acceleration, 8, atol=1e-2)

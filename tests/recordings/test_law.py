@@ -1,12 +1,30 @@
 """The page of a law: what is written of free runs, of alternatives, of the data."""
 
 import json
+from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
+import sympy as sp
 import xarray as xr
 
-from leastaction.recordings.law import MOST_SHOWN, law_of, table
+from leastaction.recordings import law as law_module
+from leastaction.recordings.columns import CONTRADICTION
+from leastaction.recordings.excitation import UNRECORDED
+from leastaction.recordings.law import (
+    MOST_SHOWN,
+    Law,
+    LawPage,
+    _alternatives,
+    _joined,
+    _modes,
+    _scale_note,
+    _seconds,
+    law_of,
+    rows_of,
+    table,
+)
 
 NAMES = ("x", "phi")
 
@@ -141,3 +159,333 @@ def test_a_score_is_one_less_what_is_missed_of_the_variance():
 def test_a_table_has_a_heading_and_a_line_below_it():
     rows = [{"a": "1", "b": "2"}, {"a": "3", "b": "4"}]
     assert table(rows) == "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |"
+
+
+def page(model=None, observations=None, rollout=None, **about):
+    model = model_of() if model is None else model
+    return Law(
+        model, xr.Dataset() if observations is None else observations, rollout, **about
+    )
+
+
+def terms_of(*rows):
+    """Table of terms as of a law: term, of, value, std, unit."""
+    frame = pd.DataFrame(rows, columns=["term", "of", "value", "std", "unit"])
+    return frame.assign(
+        low=frame.value - 2 * frame["std"], high=frame.value + 2 * frame["std"]
+    )
+
+
+def test_rows_of_terms_have_intervals_units_and_errors():
+    frame = terms_of(("x**2", "L", -2.0, 0.1, "N/m"), ("xdot**2", "L", 0.5, 0.0, "kg"))
+    first, second = rows_of(frame, "coefficient")
+    assert list(first) == ["term", "of", "coefficient", "95 % interval", "unit"]
+    assert first["term"] == "`x**2`" and first["coefficient"] == "-2.00"
+    assert first["95 % interval"] == "± 0.20" and first["unit"] == "N/m"
+    assert second["95 % interval"] == "fixed (sets the scale)"
+    frame = pd.DataFrame(
+        {"quantity": ["mass", "drag"], "value": [2.0, 3.0], "std": [0.1, 2.0]}
+        | {"percent": [5.04, np.nan], "unit": "kg", "grouped": ["", "x of L"]}
+        | {"low": [1.8, -np.inf], "high": [2.2, np.inf]}
+    )
+    first, second = rows_of(frame, "value")
+    assert list(first) == [
+        "quantity",
+        "value",
+        "95 % interval",
+        "standard error",
+        "unit",
+    ]
+    assert (first["quantity"], first["standard error"]) == ("mass", "5 %")
+    assert second["quantity"] == "drag and x of L: their sum alone is identified"
+    assert (second["standard error"], second["95 % interval"]) == ("holds zero", "± ∞")
+
+
+def test_lines_of_tables_lists_and_code_stay_together():
+    parts = ["a", "| 1 |", "| 2 |", "- x", "- y", "b", "```text", "- z", "", "```", "c"]
+    expected = ["a", "| 1 |\n| 2 |", "- x\n- y", "b", "```text\n- z\n\n```", "c"]
+    assert _joined(parts) == expected
+    assert _joined(["- a\n| b", "| c", "- d"]) == ["- a\n| b\n| c", "- d"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.123, "0.12 s"), (99.9, "1e+02 s"), (100.4, "100 s")]
+)
+def test_seconds_are_written_with_two_digits(seconds, text):
+    assert _seconds(seconds) == text
+
+
+class Stated(Law):
+    """Law with what its page reads, in the place of what a fit gives."""
+
+    reservations, warnings, terms, physical = [], [], terms_of(), terms_of()
+    verdict, alternatives, modes, sensed_modes = "found", [], None, None
+    not_identifiable = False
+
+    def __init__(self, rollout=None, observations=None, **stated):
+        about = {k: stated.pop(k) for k in ("title", "seconds") if k in stated}
+        observations = xr.Dataset() if observations is None else observations
+        LawPage.__init__(self, model_of(), observations, rollout, **about)
+        for name, value in stated.items():
+            setattr(type(self), name, value)
+
+
+def stated(rollout=None, observations=None, **about):
+    class One(Stated):
+        pass
+
+    return One(rollout, observations, **about)
+
+
+def test_a_page_begins_with_its_verdict_and_reservations():
+    assert stated().headline == "Law found"
+    assert stated(verdict="no law found").headline == "No law found"
+    one = stated(verdict="found, with reservations", reservations=["a", "b"])
+    assert one.headline == "Law found, with reservations: a"
+    nothing = {"_described": lambda self: ["law"], "_predicted": lambda self: []}
+    nothing |= {"_amounts": lambda self: ["amounts"]}
+    text = stated(title="rig", seconds=12.3, **nothing).to_markdown()
+    assert text.startswith("# rig\n\n**Law found.**\n\nlaw\n\n## Notes on the data")
+    assert text.endswith("- amounts\n- computing time: 12 s\n")
+    doubtful = {"reservations": ["a", "b"], "warnings": ["a", "w"]}
+    predicted = {"_predicted": lambda self: ["ahead"]}
+    text = stated(**nothing | doubtful | predicted).to_markdown()
+    assert text.startswith("**Law found: a.**\n\n- b\n\nlaw\n\n## What it predicts")
+    assert "ahead\n\n## Notes on the data\n\n- w\n- amounts\n" in text
+    lost = stated(verdict="no law found", **nothing).to_markdown()
+    assert "law\n" not in lost and "computing" not in lost
+
+
+def test_a_law_is_shown_by_its_terms():
+    one = stated(title="rig")
+    assert repr(one) == "One rig: found"
+    frame = terms_of(("x**2", "L", -2.0, 0.1, "N/m"))
+    assert repr(stated(terms=frame)) == f"One: found\n{frame}"
+
+
+@pytest.mark.parametrize(
+    ("remaining", "size", "lost", "texts", "verdict"),
+    [
+        (2.9, 1.0, False, [], "found"),
+        (2.9, 1.0, False, ["a"], "found, with reservations"),
+        (3.1, 1.0, False, [], "no law found"),
+        (0.0, 20.0, False, [], "no law found"),
+        (0.0, 1.0, True, [], "no law found"),
+    ],
+)
+def test_the_verdict_of_a_random_motion(remaining, size, lost, texts, verdict):
+    class One(Law):
+        not_identifiable, reservations = lost, texts
+        dataset = xr.Dataset({"remaining": remaining, "simulated_size": size})
+
+        def __init__(self):
+            LawPage.__init__(self, model_of(), xr.Dataset())
+
+    assert One().verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("value", "std", "force", "driven", "forceless"),
+    [
+        (0.0, 0.0, 0, False, True),
+        (0.1, 0.06, 0, False, True),  # its interval holds zero
+        (0.1, 0.04, 0, False, False),
+        (0.0, 0.0, 1, False, False),
+        (0.0, 0.0, 0, True, False),
+    ],
+)
+def test_a_law_of_inertia_alone_has_no_force(value, std, force, driven, forceless):
+    @dataclass
+    class OneSystem:
+        dissipation: int = 1
+        given: int = force
+
+        @property
+        def forces(self):
+            return [0, self.given + self.dissipation]
+
+    class One(Law):
+        terms, interval_factor = terms_of(("xdot**2", "D", value, std, "")), 2.0
+        system = OneSystem()
+
+        def __init__(self):
+            data = xr.Dataset({"input": 1.0} if driven else {})
+            LawPage.__init__(self, model_of(), data, rollout_of())
+
+    one = One()
+    assert bool(one._is_forceless) is forceless
+    if forceless:
+        assert one.verdict == "no law found"
+
+
+@pytest.mark.parametrize(
+    ("masses", "driven", "opposed"),
+    [
+        ([-1.0, -2.0], True, True),
+        ([-1.0, 2.0], True, False),
+        ([-1.0, -2.0], False, False),
+    ],
+)
+def test_an_input_that_makes_all_masses_negative_is_opposed(masses, driven, opposed):
+    q = sp.Symbol("q")
+
+    class OneSystem:
+        state = (q,)
+        mass_matrix = sp.diag(*masses) * sp.cos(q)
+
+        def evaluated(self, expression):
+            return expression
+
+    class One(Law):
+        system = OneSystem()
+
+        def __init__(self):
+            data = xr.Dataset({"input": 1.0} if driven else {})
+            LawPage.__init__(self, model_of(), data)
+
+    assert One()._is_opposed is opposed
+
+
+def test_reservations_of_the_data_come_first():
+    texts = [f"{UNRECORDED} force acts", f"{CONTRADICTION} a unit", "another remark"]
+
+    class One(Law):
+        _is_forceless = False
+
+        def __init__(self):
+            data = xr.Dataset(attrs={"warnings": json.dumps(texts)})
+            LawPage.__init__(self, model_of(), data, rollout_of())
+
+    one, own = One(), ["of the law"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(law_module, "reservations", lambda model, rollout: own)
+        patch.setattr(law_module, "remarks", lambda model, data: ["remark"])
+        assert one.reservations == [*texts[:2], "of the law"]
+        assert one.warnings == [*texts, "of the law", "remark"]
+        One._is_forceless = True
+        assert one.reservations[0].startswith("the law has inertia")
+
+
+SCALES = [
+    (True, False, [("xdot**2", 0.5)], "from what is known of it: 0.5 for `xdot**2`."),
+    (True, False, [], "The recorded input sets the scale"),
+    (True, False, [], "In the equations of motion it is `F_x`."),
+    (False, True, [("xdot**2", 0.5)], "L is scaled such that the first inertia"),
+    (False, False, [("xdot**2", 0.5)], "up to a factor, which is fixed by a coef"),
+    (False, False, [("a**2", 1), ("b**2", 2)], "a factor, one for each group of"),
+    (False, False, [("a**2", 1), ("b**2", 2)], "of 1 for `a**2` and 2 for `b**2`."),
+]
+
+
+@pytest.mark.parametrize("case", range(len(SCALES)))
+def test_the_scale_of_a_law_is_explained(case):
+    driven, random, fixed, words = SCALES[case]
+    observations = xr.Dataset({"input": 1.0} if driven else {})
+    rows = [(term, "L", value, 0.0, "") for term, value in fixed]
+    one = stated(terms=terms_of(*rows, ("x**2", "L", 3.0, 0.1, "")), inputs=("x",))
+    assert words in _scale_note(observations, one, random)
+
+
+def test_inputs_are_coordinates_with_a_unit():
+    coords = {"dof": ["x", "y"], "input_unit": ("dof", ["", "N"])}
+    one = stated(None, xr.Dataset(coords=coords), coordinates=("x", "y"))
+    assert one.inputs == ("y",)
+    assert stated(None, xr.Dataset(), coordinates=("x", "y")).inputs == ()
+
+
+def test_intervals_rest_on_segments_or_the_likelihood():
+    shaken = stated(dataset=xr.Dataset({"samples": 40}))
+    assert shaken._error_bars() == (
+        "intervals are based on the likelihood of 40 samples"
+    )
+    one = stated(rollout_of(), dataset=xr.Dataset({"stretches": 7}))
+    one.model = xr.Dataset(
+        {"amplitude_range": (("replicate", "dof", "end"), [[[0, 1e-3], [0, np.pi]]])}
+    )
+    text = one._error_bars()
+    assert "the scores of 7 segments; amplitudes: x 0 … 1 mm, phi 0 … 180" in text
+
+
+def test_a_rival_has_its_terms_and_its_error():
+    (rival,) = page(rollout=rollout_of()).alternatives
+    heading, line = _alternatives([rival])
+    assert line == (
+        "- cos(x) + x instead of x**4 (error +7 %): `x**2` -2, `cos(x)` 3.142"
+    )
+    assert _alternatives([])[0].startswith("No other law")
+
+
+def test_modes_of_a_law_and_their_likeness_to_those_of_sensors():
+    (text,) = _modes(None, None)
+    assert "no stable equilibrium" in text
+    empty = xr.Dataset(coords={"mode": []})
+    assert "overdamped" in _modes(empty, None)[1]
+
+    def modes(shape, kind, dim):
+        parts = zip(("real", "imaginary"), (shape, 0 * shape), strict=True)
+        return {f"{kind}_{part}": (("mode", dim), x) for part, x in parts}
+
+    shape = np.array([[1.0, 0.5]])
+    values = {n: ("mode", [1.0]) for n in ("frequency", "damping_ratio")}
+    values |= {f"frequency_{end}": ("mode", [0.01]) for end in ("std", "low")}
+    values |= {f"damping_ratio_{end}": ("mode", [0.01]) for end in ("low", "high")}
+    values |= {"phase_collinearity": ("mode", [1.0]), "kind": ("mode", ["mode"])}
+    values |= modes(shape, "sensed", "channel") | modes(shape, "shape", "dof")
+    values |= modes(0.1 + 0 * shape, "shape", "dof") | {
+        f"shape_{part}_std": (("mode", "dof"), 0.01 + 0 * shape)
+        for part in ("real", "imaginary")
+    }
+    law = xr.Dataset(values, {"dof": ["a", "b"], "channel": ["p", "q"]})
+    assert len(_modes(law, None)) == 3
+    shown = xr.Dataset(modes(np.array([[0.5, -1.0], [1.0, 1.0]]), "shape", "channel"))
+    *_, text = _modes(law, shown.assign_coords(mode=[1, 2]))
+    assert text.endswith("0.900")
+    assert len(_modes(law, shown.isel(mode=[]).assign_coords(mode=[]))) == 3
+
+
+def test_a_relative_error_is_shown_if_the_interval_holds_no_zero():
+    rows = [("mass", 2.0, 0.9, "kg", ""), ("drag", -2.0, 1.1, "kg/s", "")]
+
+    class One(Law):
+        not_identifiable, interval_factor = False, 2.0
+        _unit_of = None
+
+        def __init__(self, rollout):
+            LawPage.__init__(self, model_of(), xr.Dataset(), rollout)
+
+    One._unit_of = lambda self: None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(law_module, "physical_parameters", lambda *about: rows)
+        table_of = One(rollout_of()).physical
+        assert table_of.percent.iloc[0] == pytest.approx(45.0)
+        assert np.isnan(table_of.percent.iloc[1])
+        np.testing.assert_allclose(table_of.low, [0.2, -4.2])
+        np.testing.assert_allclose(table_of.high, [3.8, 0.2])
+        assert "percent" in table_of and table_of["std"].tolist() == [0.9, 1.1]
+        assert len(One(None).physical) == 0
+
+
+def test_a_law_of_another_kind_has_its_own_page():
+    other = law_of(model_of(), xr.Dataset(attrs={"kind": "field"}), None, "a title")
+    assert type(other).__name__ == "LawOfKind" and other.title == "a title"
+    assert type(law_of(model_of(), xr.Dataset())) is Law
+
+
+def test_what_is_saved_is_read_again(tmp_path, monkeypatch):
+    """Title, source and time go with the observations."""
+    written = {}
+
+    def save(model, path, contract, parts):
+        written.update(model=model, contract=contract, parts=parts)
+
+    monkeypatch.setattr(law_module.files, "save", save)
+    one = page(rollout=rollout_of(), title="rig", seconds=2.5, source="a.csv")
+    one.save(tmp_path / "a.nc")
+    assert written["contract"] == "model"
+    assert written["parts"]["rollout"].attrs["contract"] == "measured_rollout"
+    again = LawPage.of_parts(written["model"], written["parts"])
+    assert (again.title, again.seconds, again.source) == ("rig", 2.5, "a.csv")
+    assert again.observations.attrs == {} and again.rollout is not None
+    page(source="b").save(tmp_path / "a.nc")
+    again = LawPage.of_parts(written["model"], written["parts"])
+    assert again.seconds is None and again.rollout is None and again.title == ""

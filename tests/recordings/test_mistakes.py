@@ -507,11 +507,15 @@ def test_all_that_new_users_did_is_here():
 @pytest.mark.parametrize(
     ("header", "changes", "words"),
     [
-        ("t,theta [deg],u", {}, "heading of column 'theta' says deg, its unit here is"),
+        (
+            "t,theta [deg],u",
+            {},
+            "heading of column 'theta' gives deg, its unit here is",
+        ),
         (
             "ms,theta,u",
             {"time": {"column": "ms", "unit": "s"}},
-            "heading of column 'ms' says ms",
+            "heading of column 'ms' gives ms",
         ),
         ("t,theta,u", {"inputs": {"theta": "u [mm]"}}, "make no energy"),
         ("t,theta,u", {"inputs": {"theta": "u [rad/s^2]"}}, None),

@@ -208,8 +208,8 @@ def test_units_that_contradict_a_heading_are_remarked():
     )
     sentence = remarks_of_units(one, {"x": "x [cm]", "b": "b [m]", "t": "ms"}, {})
     assert len(sentence) == 2
-    assert "'t' says ms, its unit here is s" in sentence[0]
-    assert "'x' says cm, its unit here is mm" in sentence[1]
+    assert "'t' gives ms, its unit here is s" in sentence[0]
+    assert "'x' gives cm, its unit here is mm" in sentence[1]
     same = {"x": "x [mm]", "b": "b (smoot)", "t": "t [s]"}
     assert remarks_of_units(one, same, {}) == []
 

@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from leastaction.snapshots import field_evidence
+from leastaction.snapshots.discrete_density import STENCILS, StencilBasis
 from leastaction.snapshots.field_evidence import (
     ATTRIBUTES,
+    CHOICES,
     CLEARLY,
     FARTHEST,
     LEAST_SNAPSHOTS,
     ROUND_OFF,
+    Fit,
     Loss,
     Snapshots,
     identify,
@@ -158,12 +162,204 @@ def test_rows_of_noise_are_white_over_the_root_of_their_covariance(decay):
     one._parts = np.array([2])
     symbol = np.array([j0, j1]).reshape(2, 1, 1)
     white, volume = one._decorrelated(rows[:, :, None, None], symbol, misfit)
-    both = white[:, 0].reshape(2, count, 7)
-    covariance = np.einsum("pnk,pnl->kl", both, both) / (2 * count)
+    both = white[:, 0].reshape(2, 7, count)
+    covariance = np.einsum("pkn,pln->kl", both, both) / (2 * count)
     assert covariance == pytest.approx(2 * np.eye(7), abs=0.06)
     raw = np.einsum("nk,nl->kl", rows, rows.conj()).real / (2 * count)
     determinant = np.linalg.slogdet(raw)[1]
     assert volume == pytest.approx(-count * determinant, rel=0.05)
     exact, none = one._decorrelated(rows[:, :, None, None], symbol, np.inf)
     assert none == 0 and len(exact) == 2 * rows.size
-    assert exact[: rows.size, 0] == pytest.approx(np.sqrt(2) * rows.real.ravel())
+    assert exact[: rows.size, 0] == pytest.approx(np.sqrt(2) * rows.real.T.ravel())
+
+
+def parabola(top: float, std: float):
+    """ℓ of a damping."""
+
+    def with_damping(rate):
+        value = 5 - (rate - top) ** 2 / (2 * std**2)
+        fit = SimpleNamespace(log_density=value)
+        return SimpleNamespace(_fit=lambda basis, misfit: fit)
+
+    u = np.zeros((3, 12, 8))
+    return SimpleNamespace(u=u, steps={"time_step": 0.1}, with_damping=with_damping)
+
+
+@pytest.mark.parametrize(("top", "std"), [(0.3, 0.02), (-0.1, 0.4), (2.0, 1e-3)])
+def test_a_damping_and_its_error_are_those_of_the_density(top, std):
+    loss = Snapshots.loss(parabola(top, std), SimpleNamespace(basis=None, misfit=0.0))
+    assert loss.rate == pytest.approx(top, abs=0.02 * std)
+    assert loss.std == pytest.approx(std, rel=1e-4)
+
+
+def test_a_density_without_a_top_has_no_error():
+    stub = parabola(0.0, np.inf)
+    assert np.isinf(Snapshots.loss(stub, SimpleNamespace(basis=None, misfit=0)).std)
+
+
+@pytest.mark.parametrize("mirror", [0, -1, 1])
+def test_noisier_snapshots_have_as_much_noise_again(mirror):
+    u = np.random.default_rng(5).normal(size=(20, 30, 9))
+    u = mirrored(u, mirror) if mirror else u
+    one = Snapshots(u, DT, 0.5, decay=0.9, mirror=mirror)
+    basis = StencilBasis("edges", 1, 2, 3.0, DT, 0.5).scaled_by(2 * u)
+    fit = SimpleNamespace(noise=0.3, basis=basis)
+    noisier = one.noisier(fit, np.random.default_rng(1))
+    noise = noisier.u - u
+    assert noise[..., 1:4].std() == pytest.approx(0.3, rel=0.05)
+    assert (noisier.decay, noisier.mirror, noisier.steps) == (0.9, mirror, one.steps)
+    if mirror:
+        back = np.roll(noise[..., ::-1], 1, axis=-1)
+        assert back == pytest.approx(mirror * noise, abs=1e-12)
+    unit, *_ = noisier._rows[basis.family]
+    assert unit.scales is basis.scales and unit.length_scale == 1.0
+
+
+@pytest.mark.parametrize(("nodes", "enough"), [(17, False), (18, True)])
+def test_a_fit_has_three_rows_per_function(nodes, enough):
+    """6 functions of 18 rows, in one motion of three snapshots."""
+    one = Snapshots(np.ones((1, 3, nodes)), DT, 0.5)
+    one._fit = lambda basis, misfit: (basis, misfit)
+    assert StencilBasis("edges", 1, 2, 3.0, DT, 0.5).size == 6
+    made = one.fit(0.1, "edges", 1, 2, 3.0)
+    assert (made is not None) == enough
+    assert one.fit(0.1, "edges", 1, 2, 3.0) is made
+    if enough:
+        assert made[1] == 0.1 and made[0].length_scale == 3.0
+
+
+def test_a_stencil_is_narrower_than_half_of_the_ring():
+    one = Snapshots(np.ones((9, 30, 7)), DT, 0.5)
+    one._fit = lambda basis, misfit: basis
+    assert one.fit(0.1, "edges", 3, 2, 3.0).width == 3
+    assert one.fit(0.1, "edges", 4, 2, 3.0) is None
+    even = Snapshots(np.ones((9, 30, 8)), DT, 0.5)
+    even._fit = lambda basis, misfit: basis
+    assert even.fit(0.1, "edges", 4, 2, 3.0) is None
+
+
+@pytest.mark.parametrize(("functions", "enough"), [(20, True), (21, False)])
+def test_waves_above_the_noise_make_three_rows_per_function(functions, enough):
+    """Three waves of two parts, in ten inner snapshots: 60 rows."""
+    stub = SimpleNamespace(u=np.zeros((2, 7, 9)), _parts=np.array([1, 2, 2, 2, 2]))
+    stub._held = lambda noise: np.array([1, 2, 4])
+    fit = SimpleNamespace(noise=0.1, basis=SimpleNamespace(size=functions))
+    assert Snapshots._determines(stub, fit) is enough
+
+
+def landscape(height):
+    """Snapshots whose fits are the places of a landscape of densities."""
+    tried = []
+
+    def fit(misfit, stencil, *sizes):
+        tried.append((misfit, *sizes))
+        value = height(misfit, *sizes)
+        return None if value is None else SimpleNamespace(log_density=value)
+
+    return SimpleNamespace(fit=fit), tried
+
+
+STEPS = {k: tuple(v) for k, v in CHOICES.items()}
+
+
+def test_a_search_goes_uphill_to_its_top():
+    def height(misfit, width, degree, length, even):
+        return -abs(width - 5) - abs(degree - 6) - abs(length - 2) + even + misfit
+
+    stub, tried = landscape(lambda m, *rest: height(min(m, 2.0), *rest))
+    Snapshots._uphill(stub, "edges", STEPS)
+    assert tried[0] == (0.1, 2, 4, 3.0, True)  # the middle
+    assert (np.inf, 5, 6, 2.0, True) in tried
+    assert all(one[1] <= 6 for one in tried)
+
+
+def test_a_search_begins_at_the_highest_degree_that_there_is_room_for():
+    stub, tried = landscape(lambda m, w, degree, *rest: 1.0 if degree == 2 else None)
+    Snapshots._uphill(stub, "edges", STEPS)
+    assert [one[2] for one in tried[:2]] == [4, 2] and len(tried) > 4
+    stub, tried = landscape(lambda *_: None)
+    Snapshots._uphill(stub, "edges", STEPS)
+    assert [one[2] for one in tried] == [4, 2]
+
+
+def chosen(densities, distances, monkeypatch, sizes=None):
+    """The choice among fits of these densities, stable so far away."""
+    u = np.random.default_rng(6).normal(size=(3, 20, 12))
+    one, asked = Snapshots(u, DT, 0.5), []
+    far = dict(zip(densities, distances, strict=True))
+
+    def uphill(stencil, steps):
+        asked.append((stencil, steps))
+        for value in densities:
+            system = SimpleNamespace(factor=lambda damping, value=value: value)
+            fit = Fit(None, 0.1, system, 1.0, value)
+            fit.__dict__["coefficients"] = value
+            one._fits[stencil, value] = fit
+
+    def stabilised(basis, coefficients, factor, waves):
+        assert factor == coefficients
+        return coefficients, far[coefficients]
+
+    one._uphill = uphill
+    one._determines = lambda fit: fit.log_density != 99.0
+    monkeypatch.setattr(field_evidence, "stabilised", stabilised)
+    return one.most_probable(sizes or {}), asked
+
+
+def test_a_fit_loses_half_of_its_squared_distance_to_a_stable_one(monkeypatch):
+    far = [0.0, 4.0, 1.0, 0.0, 0.0]
+    best, asked = chosen([99.0, 10.0, 9.0, 8.4, 1.0], far, monkeypatch)
+    assert best.fit.log_density == 9.0 and best.distance == 1.0
+    assert best.log_density == 8.5
+    assert [stencil for stencil, _ in asked] == list(STENCILS)
+    assert asked[0][1] == STEPS
+    best, _ = chosen([10.0, 9.0], [np.inf, np.inf], monkeypatch)
+    assert best.fit.log_density == 10.0 and np.isinf(best.distance)
+    sizes = {"stencil": "edges", "width": 3}
+    _, asked = chosen([10.0], [0.0], monkeypatch, sizes)
+    assert [stencil for stencil, _ in asked] == ["edges"]
+    assert asked[0][1] == STEPS | {"width": (3,)}
+    with pytest.raises(ValueError, match="648 rows .* from 20 snapshots of 3 motions"):
+        chosen([99.0], [0.0], monkeypatch)
+
+
+@pytest.mark.parametrize("rate", [0.0201, 0.0199])
+@pytest.mark.parametrize("settles", [True, False])
+def test_a_field_is_damped_beyond_the_price_of_a_parameter(rate, settles, monkeypatch):
+    """γ² > log N var γ; then the rate and the density are found in turns."""
+    rates = []
+
+    class Stub:
+        count = round(np.exp(4))
+
+        def most_probable(self, sizes):
+            return SimpleNamespace(fit=len(rates))
+
+        def loss(self, fit):
+            return Loss(0.3 + (0.0009 if settles else 0.0011) * fit, 0.01)
+
+        def with_damping(self, rate):
+            rates.append(rate)
+            return self
+
+    found = SimpleNamespace(damping=rate, damping_std=0.01)
+    monkeypatch.setattr(field_evidence, "measured", lambda *_: found)
+    result = field_evidence.damped(Stub(), {})
+    assert result[2] is found
+    price = np.sqrt(np.log(Stub.count)) * 0.01
+    assert len(rates) == (0 if rate < price else 1 if settles else 3)
+    assert price == pytest.approx(0.02, rel=2e-3)
+
+
+def test_a_grid_is_that_of_a_ring():
+    about = {"domain_left": "periodic", "domain_length": 6.0, "time_step": 0.2}
+    data = xr.Dataset(
+        {"q": (("time", "dof"), np.zeros((3, 12)))},
+        coords={"time": [0.0, 0.2, 0.4]},
+        attrs=about,
+    )
+    assert field_evidence.grid_of(data) == pytest.approx((0.2, 0.5))
+    with pytest.raises(ValueError, match="not those of a field on a periodic line"):
+        field_evidence.grid_of(data.assign_attrs(domain_left="fixed"))
+    padded = field_evidence._padded(np.array([3.0]), 3, 1.0)
+    assert padded.tolist() == [3.0, 1.0, 1.0]

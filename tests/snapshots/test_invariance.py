@@ -1,6 +1,7 @@
 """Symmetries of Lagrangians learned from snapshots: found, denied, imposed."""
 
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -55,6 +56,7 @@ def snapshots(text: str, trajectories=60, duration=1.6, reach=0.9, seed=4, **noi
     )
 
 
+@cache
 def learned(text: str, impose=False, **given) -> LearnedLagrangian:
     return fitted(snapshots(text, **given), impose)
 
@@ -99,7 +101,7 @@ def test_a_weak_anisotropy_is_noticed():
 def test_odds_deny_and_springs_find_where_noise_is_large(anisotropy, verdict):
     """Odds favour 2 %: a wide prior; found is what no spring may break."""
     text = CENTRAL.replace("x**2 + y**2)/2 -", f"x**2 + {anisotropy}*y**2)/2 -")
-    many = {"trajectories": 23, "duration": 6.4, "levels": [1e-2]}
+    many = {"trajectories": 23, "duration": 6.4, "levels": (1e-2,)}
     (nearest,) = learned(text, **many).symmetries
     assert nearest.verdict == verdict and abs(nearest.log_odds) > 10 * DECISIVE
     springs = nearest.violation + nearest.bound
@@ -309,7 +311,7 @@ def test_a_length_scale_that_was_chosen_again_has_its_own_coefficients():
     """The mean mass is 1 by condition, for the features that go with them alone."""
     data = snapshots(CENTRAL, 15, 6.4, levels=[1e-3])
     rows = la.recipes.snapshots.recommended().fit(data)
-    model = learned(CENTRAL, trajectories=15, duration=6.4, levels=[1e-3])
+    model = learned(CENTRAL, trajectories=15, duration=6.4, levels=(1e-3,))
     assert model.basis.length_scale != rows.basis.length_scale
     mass = mean_discrete_mass(model.basis, *pairs(data["q"].values[0]), 0.2, "midpoint")
     assert mass @ model.coefficients == pytest.approx(1, abs=1e-3)
@@ -368,7 +370,7 @@ def test_a_symmetry_is_judged_by_equations_about_the_symmetric_motion(monkeypatc
 
 def test_an_imposed_translation_is_not_seen_by_the_features():
     """Of fewer inputs, it is stored among those of all: cases are put together."""
-    model = learned(CART, impose=True, levels=[1e-3])
+    model = learned(CART, impose=True, levels=(1e-3,))
     motion = model.rollout([0.1, 0.2, 0.3, -0.2], 50)
     moved = model.rollout([0.6, 0.2, 0.3, -0.2], 50)
     np.testing.assert_allclose(moved.positions[:, 0] - motion.positions[:, 0], 0.5)

@@ -7,6 +7,7 @@ import scipy.linalg
 from leastaction.trajectories.corrected_moments import (
     Refit,
     Smoothed,
+    _cholesky,
     corrected_moments,
     null_vectors,
     refit,
@@ -128,3 +129,15 @@ def test_an_excess_counts_in_its_standard_errors():
     other = Refit(np.ones(1), np.zeros(1), 0.2, excesses + [0.0, 0.1, 0.0, 0.1])
     assert one.behind(other) == pytest.approx(0.3 / np.sqrt(3 * 0.05**2))
     assert one.behind(Refit(np.ones(1), np.zeros(1), 0.2, excesses)) > 1e10
+
+
+def test_factors_are_those_of_cholesky_and_of_a_variance_of_zero(rng):
+    root = rng.standard_normal((5, 3, 3))
+    covariance = root @ np.swapaxes(root, 1, 2)
+    entries = [[covariance[:, i, j] for j in range(3)] for i in range(3)]
+    found = np.moveaxis(_cholesky(entries), -1, 0)
+    np.testing.assert_allclose(found, np.linalg.cholesky(covariance), atol=1e-12)
+    covariance[:, 1] = covariance[:, :, 1] = 0.0
+    found = np.moveaxis(_cholesky(entries), -1, 0)
+    np.testing.assert_allclose(found @ np.swapaxes(found, 1, 2), covariance, atol=1e-12)
+    assert not found[:, 1].any() and not found[:, 2, 1].any()

@@ -1,5 +1,7 @@
 """Joint smoothing of all recorded channels."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from motions import SPLINE, pendulum, recording
@@ -148,3 +150,53 @@ def test_a_dearer_degree_of_freedom_makes_a_smoother_spline(rng):
         joint_spline([noisy], [0], 0.01, 4.0, inflation)[2] for inflation in (1.0, 3.0)
     ]
     assert (penalties[1] > penalties[0]).all()
+
+
+@pytest.mark.parametrize("inflation", [1.0, 1.4])
+def test_a_penalty_has_the_least_score_of_cross_validation(rng, inflation):
+    """log GCV = log(rest + Σ s² y²) − 2 log(n − a·tr), minimised by SciPy."""
+    penalty = np.geomspace(1e-4, 1e6, 40)
+    spectrum = rng.standard_normal((3, 40)) + 30 / (1 + np.sqrt(penalty))
+    rest, count = np.array([20.0, 40.0, 30.0]), 100
+
+    def score(log, k):
+        shrunk = np.exp(log) * penalty / (1 + np.exp(log) * penalty)
+        left = rest[k] + (shrunk**2 * spectrum[k] ** 2).sum()
+        freedom = inflation * (40 - shrunk.sum())
+        return np.log(left) - 2 * np.log(count - freedom)
+
+    found = method._cross_validation(spectrum, rest, penalty, count, inflation)
+    step = np.log(1e2 / penalty[0] / (1e-3 / penalty[-1])) / 59
+    for k, value in enumerate(np.log(found)):
+        grid = np.arange(np.log(1e-9), np.log(1e6), step / 40)
+        best = grid[np.argmin([score(log, k) for log in grid])]
+        assert abs(value - best) < 0.25 * step
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_high_differences_of_a_smooth_motion_are_noise(rng, order):
+    noise = 0.3 * rng.standard_normal((4, 3000))
+    smooth = np.sin(np.linspace(0, 30, 3000) * order)
+    assert method._difference_noise(noise + smooth) == pytest.approx(0.3, rel=0.05)
+
+
+def test_ratios_of_noise_are_half_powers_of_two():
+    noise = np.array([1.0, 2.0, 2**0.5 * 1.05, 0.25])
+    assert method._steps(noise) == (0, 2, 1, -4)
+    assert method._steps(np.array([1.0, 0.0])) == (0, round(2 * np.log2(1e-14)))
+
+
+@pytest.mark.parametrize(("left", "told"), [(0.9, False), (1.1, True)])
+def test_residuals_tell_the_noise_where_a_hundredth_is_left(rng, left, told):
+    """Of 100 values; E|y − S y|² = σ² (n − Σ s (2 − s))."""
+    y = rng.standard_normal((1, 100))
+    s = 1 - np.sqrt(left / 100)
+    basis = SimpleNamespace(
+        penalty=np.full(100, 1 / s - 1),
+        vectors=np.eye(100),
+        share=np.ones((1, 100)),
+        bases=[np.eye(100)],
+    )
+    found = method._residual_noise([y], basis, y, np.ones(1), np.array([7.0]))
+    expected = np.sqrt(((1 - s) ** 2 * y**2).sum() / max(left, 1.0))
+    assert found[0] == (pytest.approx(expected) if told else 7.0)

@@ -9,6 +9,7 @@ import scipy.linalg
 from leastaction.trajectories.splicing import (
     Path,
     Ratio,
+    acceleration_error,
     backward_elimination,
     larger_supports,
     rivals,
@@ -120,3 +121,70 @@ def test_a_rival_is_not_the_law_with_more(rng):
 def test_the_size_is_that_of_the_largest_jump(errors, size, jump):
     result = size_by_jump(errors)
     assert result[0] == size and result[1] == pytest.approx(jump, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_of_many_columns_the_cheapest_is_left_out(seed):
+    """By trying all: the smallest eigenvalue rises least."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.standard_normal((2, 60, 8)) @ rng.standard_normal((8, 8))
+    ratio = Ratio.from_moments(a.T @ a / 60, b.T @ b / 60)
+    for larger, smaller in itertools.pairwise(backward_elimination(ratio)):
+        costs = {k: tau(a, b, [i for i in larger if i != k]) for k in larger}
+        (left,) = set(larger) - set(smaller)
+        assert left == min(costs, key=costs.get)
+
+
+def test_the_best_of_the_next_size_is_among_the_larger(rng):
+    ratio, _, _ = ratio_of(rng)
+    path = Path({2: (0, 2), 3: (1, 3, 5), 4: (1, 3, 4, 5)}, {})
+    truth = {1, 3, 5}
+    larger = larger_supports(path, ratio, error_of(truth), 2, 99, 99)
+    assert larger[0] == (1, 3, 5)
+    assert {len(each) for each in larger} == {3}
+    del path.supports[3]
+    larger = larger_supports(path, ratio, error_of(truth), 2, 99, 3)
+    assert (1, 3, 5) not in larger and len(larger) == 3
+
+
+class Masses:
+    """Two coordinates; columns of a mass matrix and of the rest of the equations."""
+
+    def __init__(self, rng):
+        half = rng.standard_normal((70, 2, 2, 3))
+        self.mass = half + np.swapaxes(half, 1, 2)
+        self.mass[..., 0] += 8 * np.eye(2)
+        self.rest = rng.standard_normal((70, 2, 3))
+
+    def mass_and_force(self, q, qdot, columns):
+        return self.mass[..., columns], self.rest[..., columns]
+
+
+@pytest.mark.parametrize("driven", [False, True])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_errors_of_accelerations_are_clipped_means_of_squares(rng, driven, sign):
+    one, force = Masses(rng), rng.standard_normal((70, 2)) if driven else None
+    supports = np.array([[0, 1], [0, 2], [1, 2]] if not driven else [[0, 3], [1, 3]])
+    c = sign * rng.uniform(0.5, 1.5, supports.shape)
+    qddot, scale = rng.standard_normal((70, 2)), np.array([2.0, 0.7])
+    error = acceleration_error(one, [0, 1, 2], None, None, qddot, scale, force)
+    expected = []
+    for support, values in zip(supports, c, strict=True):
+        full = np.zeros(4)
+        full[support] = values
+        mass = one.mass @ full[:3]
+        rest = one.rest @ full[:3]
+        rest = rest - full[3] * force if driven else rest
+        squares = []
+        way = np.sign(np.trace(mass[0]))
+        for m, f, a in zip(mass, rest, qddot, strict=True):
+            definite = (way * np.linalg.eigvalsh(m) > 0).all()
+            left = (a + np.linalg.solve(m, f)) / scale
+            squares.append(min((left**2).mean(), 1.0) if definite else 1.0)
+        expected.append(np.mean(squares))
+    np.testing.assert_allclose(error(supports, c), expected, rtol=1e-10)
+    limited = error(supports, c, 1e-3)
+    assert (limited > 1e-3).all() and (limited <= np.array(expected) + 1e-12).all()
+    still = acceleration_error(one, [0, 1, 2], None, None, qddot, 0 * scale, force)
+    ones = acceleration_error(one, [0, 1, 2], None, None, qddot, scale**0, force)
+    np.testing.assert_array_equal(still(supports, c), ones(supports, c))

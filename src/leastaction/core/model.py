@@ -534,7 +534,9 @@ class IdentifiedModel:
         lines += _titled("Terms of the dissipation", factor, *damping)
         lines += self._trust()
         if alternatives := str(data["alternatives"].values):
-            lines.append(f"The data cannot tell these terms from: {alternatives}")
+            lines.append(
+                f"The data cannot distinguish these terms from: {alternatives}"
+            )
         constant = self._constant_volatility
         values = data["volatility_estimate"].values
         if values.any():

@@ -302,8 +302,8 @@ def _refuse_unlike_rates(samples: Samples) -> None:
         if correlation**2 > LEAST_SLOPE and not LEAST_SLOPE < slope < 1 / LEAST_SLOPE:
             raise ValueError(
                 f"positions of {name} change {slope:.4g} times as fast as its "
-                "velocities say; check the units of the position, of the velocity and "
-                "of the time"
+                "velocities state; check the units of the position, of the velocity "
+                "and of the time"
             )
         if correlation**2 < LEAST_SLOPE:
             raise ValueError(

@@ -28,7 +28,8 @@ M f_{,a} = F_{,a} − M_{,a} f. One library is compiled once; coefficients are a
 """
 
 import warnings
-from functools import lru_cache
+from functools import lru_cache, partial
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import sympy as sp
@@ -180,7 +181,8 @@ def run(y, transition, covariance, drive, matrix, offset, noise, x, P, e, V):  #
     return True
 
 
-TEMPLATE = """
+# Of a library is compiled what the loops below call by its address.
+ACCELERATION_OF = """
 @njit(cache=True, nogil=True, error_model="numpy")
 def acceleration(x, c, width, order, P, push, M, W, F, D, C, f, J):
     n = {dof}
@@ -219,11 +221,16 @@ def acceleration(x, c, width, order, P, push, M, W, F, D, C, f, J):
         for a in range(n):
             for b in range(n):
                 f[a] += W[a, b] * C[b]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def run(y, w, c, width, S, ground, noise, rate, Hx, Hf, Hu, x, P, dt, steps, order,
-        e, V):
+"""
+# Arguments of either: v a vector, m a matrix.
+VECTOR, MATRIX = "f8[::1]", "f8[:, ::1]"
+CALLED = "v, v, f8, i8, m, v, m, m, v, m, v, v, m"
+RUN = "m, m, v, f8, m, b1, v, f8, m, m, m, v, m, f8, i8, i8, m, m"
+LOOPS = """
+@njit("b1(FunctionType(void({called})), {run})", cache=True, nogil=True,
+      error_model="numpy")
+def run(acceleration, y, w, c, width, S, ground, noise, rate, Hx, Hf, Hu, x, P, dt,
+        steps, order, e, V):
     n = {dof}
     size, columns, channels = len(x), S.shape[1], y.shape[1]
     coloured = rate > 0.0
@@ -350,7 +357,7 @@ def compiled(library: Library):
 
     Returns
     -------
-    module
+    functions
         ``run(y, w, c, width, S, ground, noise, rate, Hx, Hf, Hu, x, P, dt, steps,
         order, e, V)`` fills innovations `e` and variances `V` of the samples `y`,
         (time, channel), and returns whether they are finite. `w` are forces at samples
@@ -365,8 +372,8 @@ def compiled(library: Library):
     pairs = [(a, b) for a in range(n) for b in range(n)]
     entries = [(a, s) for a in range(n) for s in range(2 * n)]
     lower = [(s, t) for s in range(2 * n) for t in range(s + 1)]
-    return kernel(
-        TEMPLATE.replace("{dof}", str(n)),
+    functions = kernel(
+        ACCELERATION_OF.replace("{dof}", str(n)),
         {
             "state": assigned(
                 [*map(COEFFICIENT.format, range(count)), *names, WIDTH],
@@ -399,6 +406,17 @@ def compiled(library: Library):
             ),
         },
     )
+    run = partial(_loops(n).run, functions.acceleration)
+    return SimpleNamespace(run=run, acceleration=functions.acceleration)
+
+
+def _loops(dof: int) -> ModuleType:
+    """What is compiled for a number of coordinates."""
+    source = LOOPS.replace("{dof}", str(dof))
+    for name, kinds in {"{called}": CALLED, "{run}": RUN}.items():
+        kinds = kinds.replace("v", VECTOR).replace("m", MATRIX)
+        source = source.replace(name, kinds)
+    return kernel(source, {})
 
 
 def derivatives(library: Library) -> tuple[list, list, list]:

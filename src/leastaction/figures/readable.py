@@ -1,8 +1,22 @@
-"""Numbers and lists as a person writes them."""
+"""Numbers, lists and pages as a person writes them."""
 
 from collections.abc import Sequence
 
 import numpy as np
+
+
+class Page:
+    """What prints, and stands in a notebook, as its `to_markdown`."""
+
+    def to_markdown(self) -> str:
+        """Text in Markdown."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
 
 
 def listed(entries: Sequence[str]) -> str:

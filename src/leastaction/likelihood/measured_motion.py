@@ -151,7 +151,7 @@ class MeasuredMotion:
     def _indefinite(self, mobility) -> float:
         if not np.isfinite(mobility).all():
             return 1.0
-        lowest = np.linalg.eigvalsh((mobility + mobility.transpose(0, 2, 1)) / 2)[:, 0]
+        lowest = np.linalg.eigvalsh(mobility + mobility.transpose(0, 2, 1))[:, 0]
         return float((lowest <= 0).mean())
 
 

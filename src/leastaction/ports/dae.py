@@ -211,10 +211,9 @@ class PortDae:
         )
 
     def _check_regular(self, slope: np.ndarray, x: np.ndarray) -> None:
-        size = np.linalg.svd(slope, compute_uv=False)
-        if not np.isfinite(size).all() or size[-1] < LEAST_REGULARITY * max(
-            1.0, size[0]
-        ):
+        known = np.isfinite(slope).all()  # else it has no singular values
+        size = np.linalg.svd(np.where(known, slope, 0.0), compute_uv=False)
+        if size[-1] < LEAST_REGULARITY * max(1.0, size[0]):
             raise SingularDaeError(
                 "the algebraic rows do not determine "
                 f"{', '.join(self.states[i] for i in self.algebraic)} at x = {x}: the "

@@ -26,8 +26,6 @@ from leastaction.recordings.splitting import EVEN_WITHIN, Clock, Trajectory
 
 # More distinct values than these are no steps of an encoder in 20,000 samples.
 MOST_ENCODER_LEVELS = 5000
-# Step of an encoder over the other noise, at least.
-STEP_OVER_NOISE = 1.0
 # Samples per main period, and main periods: refused below the first, warned of below
 # the second.
 LEAST_PER_PERIOD, FEW_PER_PERIOD = 8.0, 20.0
@@ -57,8 +55,8 @@ EXTRAPOLATED = 1.1
 def encoder_step(series: Sequence[np.ndarray]) -> tuple[float, bool]:
     """Smallest step between values, and whether it is one of an encoder.
 
-    All values are then multiples of it, and it is more than 2.5 standard deviations of
-    what other noise there is.
+    All values are then multiples of it, and it is above the standard deviation of
+    differences.
     """
     values = np.unique(np.concatenate([y[:20000] for y in series]))
     if not 2 < len(values) < MOST_ENCODER_LEVELS:
@@ -74,7 +72,7 @@ def encoder_step(series: Sequence[np.ndarray]) -> tuple[float, bool]:
         step = float(span / max(np.rint(span / step), 1))
     multiple = (values - values[0]) / step
     even = np.abs(multiple - np.rint(multiple)).max() < 0.05
-    coarse = step > STEP_OVER_NOISE * difference_noise(series)
+    coarse = step > difference_noise(series)
     total = sum(len(y) for y in series)
     return (step, True) if even and coarse and len(values) < total / 3 else (0.0, False)
 

@@ -13,6 +13,7 @@ from leastaction.core.expressions import ExpressionError, names_in, parse
 from leastaction.core.own_data import Kind
 from leastaction.core.units import DimensionError, dimension_of, parsed_unit, registry
 from leastaction.ensembles.sensor_records import channels_of
+from leastaction.recordings.configuration import CHANNELS as SECTIONS
 from leastaction.recordings.inputs import GAIN, UNKNOWN
 from leastaction.recordings.refusals import reject
 
@@ -22,12 +23,7 @@ RATIOS = ("1", "percent", "%", "ppm", "permille")
 # As pint calls it; its px is a length of typography.
 PIXELS = {"px": "pixel"}
 # Sections of `import`, and the channels that they hold.
-CHANNELS = {
-    "coordinates": "q",
-    "velocities": "qdot",
-    "accelerations": "qddot",
-    "inputs": "input",
-}
+CHANNELS = dict(zip(SECTIONS, ("q", "qdot", "qddot", "input"), strict=True))
 # What accelerometers call the acceleration of gravity, as pint calls it.
 GRAVITY = {"g": "g_0", "mg": "mg_0", "ug": "ug_0", "µg": "ug_0"}
 ACCELERATION = "m/s**2"
@@ -374,7 +370,7 @@ def remarks_of_units(settings: Mapping, headings: Mapping[str, str], channels) -
         both = [in_si(text) for text in (written, unit) if text]
         if len(both) == 2 and None not in both and not _is_same(*both):
             texts.append(
-                f"{CONTRADICTION} the heading of column {name!r} says {written}, its "
+                f"{CONTRADICTION} the heading of column {name!r} gives {written}, its "
                 f"unit here is {unit}"
             )
     for name, force in channels.get("input", {}).items():

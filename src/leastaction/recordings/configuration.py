@@ -114,7 +114,7 @@ class Input(Column):
     )
     lag: or_word(Number, "unknown") | None = absent(
         "Time after its record at which the input acts, s, negative if it was recorded "
-        "late; unknown: found with an interval. If absent, one that is seen is found."
+        "late; unknown: found with an interval. If absent, a significant one is found."
     )
     time_constant: or_word(Positive, "unknown") | None = absent(
         "Time constant of a first-order lag between input and force, s; or unknown."
@@ -258,7 +258,7 @@ class Estimators(Settings):
 
 
 class Prediction(Settings):
-    """Prediction of trajectories that the law has not seen."""
+    """Prediction of trajectories that were held out."""
 
     held_out: list[Expression] | None = Field(
         None,
@@ -371,8 +371,8 @@ class Recording(Settings):
         ]
     ] = Field(
         [],
-        description="Refusals that you know better: turns, rates, sampling, noise, "
-        "length, saturation, excitation, constraint.",
+        description="Checks to skip, where you know better: turns, rates, sampling, "
+        "noise, length, saturation, excitation, constraint.",
     )
     library: RecordedLibrary = Field(
         default_factory=RecordedLibrary,
@@ -383,7 +383,7 @@ class Recording(Settings):
     prediction: Prediction = Field(
         default_factory=Prediction,
         alias="validate",
-        description="Prediction of trajectories that the law has not seen.",
+        description="Prediction of trajectories that were held out.",
     )
     published: Published | None = absent("What others found of the same machine.")
 
@@ -559,7 +559,7 @@ def _misplaced(example: Mapping, kind: "Kind | None") -> list[str]:
     return problems
 
 
-def _column(text: str) -> dict[str, str]:
+def column_and_unit(text: str) -> dict[str, str]:
     """`deg`, or `angle [deg]` of a column that has another name."""
     named = re.fullmatch(r"\s*(.+?)\s*\[(.+)\]\s*", text)
     return {"column": named[1], "unit": named[2]} if named else {"unit": text}
@@ -579,7 +579,7 @@ def _long_form(written: Mapping) -> Mapping:
     for section in (*CHANNELS, *OF_KINDS, "sensors"):
         if isinstance(part.get(section), Mapping):
             part[section] = {
-                key: _column(entry) if isinstance(entry, str) else entry
+                key: column_and_unit(entry) if isinstance(entry, str) else entry
                 for key, entry in part[section].items()
             }
     if isinstance(part.get("trajectory"), int | float):

@@ -128,12 +128,12 @@ def noether_quantity(
     weights = np.linalg.lstsq(total, values, rcond=None)[0]
     if ((values - total @ weights) ** 2).sum() > (values**2).sum() / 2:
         weights = np.zeros_like(weights)  # a constant force is no total derivative
-    size = np.abs(total * weights).max() if len(weights) else 0.0
     momentum = sp.lambdify(state, list(momenta), "numpy")(*np.hstack([q, qdot]).T)
-    least = max(float(np.abs(np.asarray(p)).max()) for p in momentum)
+    largest = max(float(np.abs(np.asarray(p)).max()) for p in momentum)
+    largest *= np.abs(q @ symmetry.matrix.T + symmetry.offset).max()  # of p ξ
     remainder = 0
     for powers, c in zip(multi_indices(n, GAUGE_DEGREE)[1:], weights, strict=True):
-        if abs(c) > 1e-3 * max(size, least * float(scale.max())):
+        if abs(c) > 1e-3 * largest:
             c = c / np.prod(scale**powers)
             remainder += c * sp.prod([x**k for x, k in zip(names, powers, strict=True)])
     return readable_numbers(sp.expand((momenta.T * field)[0] - remainder))

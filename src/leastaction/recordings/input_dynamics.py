@@ -173,7 +173,7 @@ def with_input_dynamics(
         total = values_of(problem.inputs, unknowns) + late
         resolved = requested | (np.abs(total) > LEAST_DELAY * error + row * hold)
         moves = np.where(resolved, late, late - total)
-        if (np.abs(moves) < LAST_MOVE * np.hypot(error, UNKNOWN_HOLD * row)).all():
+        if (np.abs(moves) < LAST_MOVE * error).all():
             break
         moves = np.clip(moves, -LARGEST_MOVE * row, LARGEST_MOVE * row)
         moved = refitted(problem, law, changed(problem.inputs, unknowns, moves))
@@ -182,10 +182,10 @@ def with_input_dynamics(
         problem, law = moved[0], selected(moved[0].candidates, moved[1].fit)
         report("delays and time constants: %s s", values_of(problem.inputs, unknowns))
     late, error, slope = steps(problem, law)
-    error = np.hypot(error, UNKNOWN_HOLD * row)
     # Of an insignificant one, half of what it would change.
     size = np.where(resolved, error, late / 2)
-    dynamics = InputDynamics(np.where(resolved, error, np.nan), size[:, None] * slope)
+    std = np.where(resolved, np.hypot(error, UNKNOWN_HOLD * row), np.nan)
+    dynamics = InputDynamics(std, size[:, None] * slope)
     return problem, law, dynamics
 
 

@@ -30,8 +30,6 @@ FORMS = {
     LINEAR: Form("straight lines from row to row", 0.0, ", as simulators have them"),
     BAND_LIMITED: Form("band-limited", 0.0),
 }
-# An input is continued beyond both ends by so many of its time constants.
-TIME_CONSTANTS_OF_PADDING = 12
 LAG, TIME_CONSTANT, GAIN, OFFSET = "lag", "time_constant", "gain", "offset"
 STATED_OF_INPUTS = (LAG, TIME_CONSTANT, GAIN, OFFSET)
 UNKNOWN = "unknown"
@@ -187,7 +185,7 @@ def unknowns_of(observations: xr.Dataset, inputs: Inputs) -> list[Unknown]:
 
 
 def stated_of_inputs(observations: xr.Dataset) -> Mapping[str, Mapping]:
-    """What the user says of the inputs, by coordinate: numbers, or ``unknown``."""
+    """Stated properties of inputs, by coordinate: numbers, or ``unknown``."""
     return json.loads(observations.attrs.get("inputs", "{}"))
 
 
@@ -231,7 +229,7 @@ def _first_order(values: np.ndarray, constant: float) -> np.ndarray:
     """
     if constant == 0:
         return values
-    pad = min(int(np.ceil(TIME_CONSTANTS_OF_PADDING * abs(constant))), len(values) - 1)
+    pad = len(values) - 1
     long = np.pad(values, pad, mode="reflect", reflect_type="odd")
     slope = (long[-1] - long[0]) / (len(long) - 1)
     line = long[0] + slope * np.arange(len(long))

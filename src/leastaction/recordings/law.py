@@ -16,7 +16,7 @@ from leastaction.core.library import Comparison
 from leastaction.core.model import IdentifiedModel, rounded, with_intervals
 from leastaction.core.system import System
 from leastaction.ensembles.output_modes import assurance
-from leastaction.figures.readable import listed, percent_text
+from leastaction.figures.readable import Page, listed, percent_text
 from leastaction.recordings.columns import CONTRADICTION
 from leastaction.recordings.conserved import conserved
 from leastaction.recordings.contracts import shown_units
@@ -66,7 +66,7 @@ UNRESERVED, RESERVED, NONE = "found", "found, with reservations", "no law found"
 
 
 @states_arguments
-class LawPage:
+class LawPage(Page):
     """A law with its data: what is written of every kind of table, saved and drawn.
 
     Parameters
@@ -189,9 +189,6 @@ class LawPage:
         """What the data show where there is no law."""
         return []
 
-    def __str__(self) -> str:
-        return self.to_markdown()
-
     def __repr__(self) -> str:
         """Verdict and terms; ``print`` shows the page."""
         name = f"{type(self).__name__} {self.title}".strip()
@@ -213,9 +210,6 @@ class LawPage:
                 "ensembles by law.system.simulate(...)"
             )
         return self.rollout
-
-    def _repr_markdown_(self) -> str:
-        return self.to_markdown()
 
 
 @states_arguments
@@ -290,7 +284,7 @@ class Law(LawPage, IdentifiedModel):
         """What to know about the data and the law, one sentence each."""
         stages = (self.observations, self.model)
         noted = [t for s in stages for t in json.loads(s.attrs.get("warnings", "[]"))]
-        texts = [*dict.fromkeys(noted), *self.reservations]
+        texts = [*dict.fromkeys([*noted, *self.reservations])]
         if self.rollout is None:
             texts += of_inputs(self.dataset, self.observations)
             return texts + of_modes(self.dataset, self.sensed_modes, self.modes)
@@ -377,7 +371,7 @@ class Law(LawPage, IdentifiedModel):
         import pandas as pd
 
         rows = []
-        if self.rollout is not None and not self.not_identifiable:
+        if self.rollout is not None:
             rows = physical_parameters(self, self.observations, self._unit_of())
         columns = ["quantity", "value", "std", "unit", "grouped"]
         frame = pd.DataFrame(rows, columns=columns)
@@ -574,8 +568,6 @@ class Law(LawPage, IdentifiedModel):
 
     def _described(self) -> list[str]:
         random = self.rollout is None
-        has_system = not self.not_identifiable and self.system.has_equations
-        shown = str(self.system) if has_system else super().__str__()
         physical = self.physical
         about = ["## Physical parameters"]
         lines = [
@@ -583,7 +575,7 @@ class Law(LawPage, IdentifiedModel):
             "## The law",
             table(rows_of(self.terms, "coefficient")),
             "```text",
-            shown,
+            str(self.system),
             "```",
         ]
         if random:

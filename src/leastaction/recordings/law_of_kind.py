@@ -53,7 +53,8 @@ class LawOfKind(LawPage):
     @property
     def warnings(self) -> list[str]:
         """What to know about the data and the law, one sentence each."""
-        return [*self._of_import, *self.reservations, *self.findings.notes]
+        texts = [*self._of_import, *self.reservations, *self.findings.notes]
+        return [*dict.fromkeys(texts)]
 
     @property
     def _of_import(self) -> list[str]:

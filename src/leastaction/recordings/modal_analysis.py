@@ -35,9 +35,9 @@ from leastaction.ensembles.output_modes import (
     output_modes,
 )
 from leastaction.ensembles.sensor_records import records_of
-from leastaction.figures.readable import listed
+from leastaction.figures.readable import Page, listed
 from leastaction.recordings.columns import column, unit_of_heading
-from leastaction.recordings.configuration import Import
+from leastaction.recordings.configuration import Import, column_and_unit
 from leastaction.recordings.interfaces import speaks_python
 from leastaction.recordings.learn import tables_of
 from leastaction.recordings.refusals import RecordingError
@@ -66,7 +66,7 @@ KINDS = {
 }
 
 
-class Modes:
+class Modes(Page):
     """Modes of the outputs of a structure, with 95 % intervals.
 
     ``print(modes)`` and a notebook show them as ``modes.md`` does.
@@ -189,12 +189,6 @@ class Modes:
                 for mode, row in enumerate(criteria, 1)
             ]
         return "\n".join(lines) + "\n"
-
-    def __str__(self) -> str:
-        return self.to_markdown()
-
-    def _repr_markdown_(self) -> str:
-        return self.to_markdown()
 
     def to_npz(self, path: str | Path) -> None:
         """Write a result of pyOMA2, NumPy arrays by name in an ``.npz``.
@@ -405,10 +399,7 @@ def _columns(sensors: Mapping) -> dict:
         raise RecordingError("there is no column beside the time; expected outputs")
     columns = {}
     for name, entry in sensors.items():
-        if isinstance(entry, str):
-            head, bracket, unit = entry.partition("[")
-            entry = {"unit": unit.rstrip("] ") if bracket else entry}
-            entry |= {"column": head.strip()} if bracket else {}
+        entry = column_and_unit(entry) if isinstance(entry, str) else entry
         columns[str(name)] = column(name, entry, f"import.sensors.{name}", True)
     return columns
 
@@ -440,7 +431,7 @@ def modes_table(data: xr.Dataset) -> list[str]:
         cells.append(f"{float(mode['phase_collinearity']):.3f}")
         lines.append(f"| {' | '.join(cells)} |")
     if len(lines) == 2:
-        lines = ["No mode of a structure is seen."]
+        lines = ["No mode of a structure was identified."]
     about = (
         "Intervals are those of 95 %. Shapes have the largest entry one; an imaginary "
         "part is shown where its interval does not hold zero. MPC is the modal phase "

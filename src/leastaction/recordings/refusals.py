@@ -115,7 +115,7 @@ stuck: nothing changes in {count} samples, {periods:.0f} main periods: the chann
     part out, or write `accept: [saturation]`
 dead rate: it is the same in every row while the coordinate moves; expected a rate that
     changes. The channel is dead: check the cable, or leave the column out
-unlike rate: the coordinate changes {ratio:.3g} times as fast as it says; expected the
+unlike rate: the coordinate changes {ratio:.3g} times as fast as it states; expected the
     rate of the coordinate. Check the units of both (57.3 is deg for rad; a minus is a
     reversed sensor: `reverse: true`), or write `accept: [rates]`
 one way: it goes one way and never turns around, as in a law of first order, x' = f(x),

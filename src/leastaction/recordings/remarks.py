@@ -147,8 +147,8 @@ def reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
     if pushing := [t for t in negative_losses(model) if t.startswith("abs(")]:
         texts.append(
             f"the dry friction {listed(pushing)} is negative, as none is: a constant "
-            "force acts, which motion in one direction does not tell from it; record "
-            "motion in both directions, or the force"
+            "force acts, which motion in one direction does not distinguish from it; "
+            "record motion in both directions, or the force"
         )
     largest = np.nanmax(rollout["rms_error"].values)
     if largest > LARGEST_TRUSTED_ERROR:

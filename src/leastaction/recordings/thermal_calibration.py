@@ -38,6 +38,7 @@ from leastaction.core.model import LEAST_P_VALUE, rounded
 from leastaction.core.units import parsed_unit, registry
 from leastaction.ensembles.sensor_records import records_of
 from leastaction.ensembles.whittle import tapered
+from leastaction.figures.readable import Page
 from leastaction.recordings.configuration import KNOWN_OF_PARTICLE
 from leastaction.recordings.interfaces import speaks_python
 from leastaction.recordings.modal_analysis import series_of
@@ -136,7 +137,7 @@ class Fitted:
         return float(self.theta[place]), np.eye(len(self.theta))[place]
 
 
-class Calibration:
+class Calibration(Page):
     """Numbers of a trap with 95 % intervals; ``print`` shows them.
 
     Parameters
@@ -274,12 +275,6 @@ class Calibration:
                 )
             )
         return "\n".join(lines) + "\n"
-
-    def __str__(self) -> str:
-        return self.to_markdown()
-
-    def _repr_markdown_(self) -> str:
-        return self.to_markdown()
 
 
 def _sum(one, other):

@@ -25,6 +25,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, reduce
 from itertools import product
+from textwrap import indent
 from typing import ClassVar, Self
 
 import numpy as np
@@ -83,8 +84,9 @@ class Basis(ABC):
 # A row of `values` is b, 1/ε² and the centre.
 JET_OF_CENTRES = """
 @njit(cache=True, nogil=True)
-def jet(z, layout, values, along, second_order, gradient, hessian):
+def jet(z, layout, values, work, second_order, gradient, hessian):
     size, units = layout[0], layout[1]
+    along = work[0, 0]
     gradient[:] = 0.0
     if second_order:
         hessian[:] = 0.0
@@ -186,12 +188,12 @@ class RadialBasis(Basis):
         a = np.full(self.size, self._a)
         rows = np.column_stack([coefficients, a, self.centres])
         layout = np.array([2 * self.dof, self.size], dtype=np.int64)
-        return JET_OF_CENTRES, layout, rows.ravel(), np.empty(2 * self.dof)
+        return JET_OF_CENTRES, layout, rows.ravel(), np.empty((1, 1, 2 * self.dof))
 
 
 JET_OF_FEATURES = """
-@njit(cache=True, nogil=True)
-def tables(z, layout, values, work):
+@njit(cache=True, nogil=True, fastmath={{"contract"}})
+def jet(z, layout, values, work, second_order, gradient, hessian):
     d, size, terms = layout[0], layout[1], layout[2]
     a = values[0]
     inputs = 1 + 2 * terms
@@ -213,40 +215,18 @@ def tables(z, layout, values, work):
             work[0, i, k] = f
             work[1, i, k] = f1
             work[2, i, k] = up * work[1, i, k - 1] + slope * f1 - 2.0 * a * f
-    return math.exp(-a * square)
-
-
-@njit(cache=True, nogil=True, fastmath={{"contract"}})
-def jet_of_two(z, layout, values, work, gradient, hessian):
-    d, size, terms = layout[0], layout[1], layout[2]
-    inputs = 1 + 2 * terms
-    scale = tables(z, layout, values, work)
-    at = inputs + (d + 1) * size
+    scale = math.exp(-a * square)
+    at = centre + size
+    if second_order:
 {two}
-    for j in range(size):
-{gradient}
-        for k in range(j, size):
+        for j in range(size):
+            for k in range(j, size):
 {hessian}
-            hessian[k, j] = hessian[j, k]
-
-
-@njit(cache=True, nogil=True, fastmath={{"contract"}})
-def jet_of_one(z, layout, values, work, gradient):
-    d, size, terms = layout[0], layout[1], layout[2]
-    inputs = 1 + 2 * terms
-    scale = tables(z, layout, values, work)
-    at = inputs + (d + 1) * size
+                hessian[k, j] = hessian[j, k]
+    else:
 {one}
     for j in range(size):
 {gradient}
-
-
-@njit(cache=True, nogil=True)
-def jet(z, layout, values, work, second_order, gradient, hessian):
-    if second_order:
-        jet_of_two(z, layout, values, work, gradient, hessian)
-    else:
-        jet_of_one(z, layout, values, work, gradient)
 """
 
 
@@ -398,10 +378,10 @@ def _jet_of_features(variables: int) -> str:
         for m in range(i + 1, variables)
     ]
     return JET_OF_FEATURES.format(
-        two="\n".join(_loops(variables, 0, True)),
-        one="\n".join(_loops(variables, 0, False)),
+        two=indent("\n".join(_loops(variables, 0, True)), "    "),
+        one=indent("\n".join(_loops(variables, 0, False)), "    "),
         gradient=f"        gradient[j] = scale * ({gradient})",
-        hessian=f"            hessian[j, k] = scale * ({' + '.join(pairs)})",
+        hessian=f"                hessian[j, k] = scale * ({' + '.join(pairs)})",
     )
 
 

@@ -35,6 +35,7 @@ layer, (1 + g)/2 in all.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby, product
 
 import numpy as np
 from scipy.special import chdtrc, factorial
@@ -85,16 +86,22 @@ class Block:
         return {chosen: i for i, chosen in enumerate(every)}
 
     @cached_property
-    def _lower(self) -> list[tuple[int, int]]:
-        """Every monomial but 1 as one before it times a coordinate."""
-        return [(self._place[one[:-1]], one[-1]) for one in list(self._place)[1:]]
+    def _lower(self) -> list[tuple[slice, list[int], list[int]]]:
+        """Monomials of each degree as those of the degree before times a coordinate."""
+        result, first = [], 1
+        for _, group in groupby(list(self._place)[1:], len):
+            some = list(group)
+            rows = slice(first, first := first + len(some))
+            lower = [self._place[one[:-1]] for one in some]
+            result.append((rows, lower, [one[-1] for one in some]))
+        return result
 
     def monomials(self, x: np.ndarray) -> np.ndarray:
         """All monomials up to the degree, (..., monomial)."""
         flat = np.moveaxis(x, -1, 0).reshape(x.shape[-1], -1)
         result = np.ones((len(self._place), flat.shape[1]))
-        for row, (lower, axis) in zip(result[1:], self._lower, strict=True):
-            np.multiply(result[lower], flat[axis], out=row)
+        for rows, lower, axes in self._lower:
+            np.multiply(result[lower], flat[axes], out=result[rows])
         return result.T.reshape(*x.shape[:-1], -1)
 
     def derivative(self, *axes: int) -> np.ndarray:
@@ -297,22 +304,51 @@ class DiscreteDensity:
         Of layers (motion, 2, node): shapes (motion, node) and (motion, node, node).
         """
         motions, _, nodes = layers.shape
-        decay = self.basis.decay
-        slope, here = np.zeros((motions, nodes)), np.arange(nodes)
-        matrix = np.zeros((motions, nodes, nodes)) if bend else None
-        for block, slopes, bends in self._parts:
-            monomials = block.monomials(block.at(layers))
-            if decay != 1 and (of or block.one_layer):
-                monomials = monomials * (decay if of else (1 + decay) / 2)
-            for a, (layer, r) in enumerate(block.offsets):
-                if layer != of:
-                    continue
-                slope[:, (here + r) % nodes] += monomials @ slopes[a]
-                for c, (other, s) in enumerate(block.offsets):
-                    if bend and other == 1:
-                        at = (here + r) % nodes, (here + s) % nodes
-                        matrix[:, at[0], at[1]] += monomials @ bends[a, c]
+        rows, shifts, bands, sums = self._linear[of, bend]
+        parts = [
+            block.monomials(block.at(layers)) @ columns
+            for (block, *_), columns in zip(self._parts, rows, strict=True)
+        ]
+        here = np.arange(nodes)[:, None]
+        shifted = np.concatenate(parts, axis=-1)[
+            :, (here - shifts) % nodes, np.arange(len(shifts))
+        ]
+        slope, *diagonals = np.moveaxis(shifted @ sums, -1, 0)
+        if not bend:
+            return slope, None
+        matrix = np.zeros((motions, nodes, nodes))
+        for band, diagonal in zip(bands, diagonals, strict=True):
+            matrix[:, here[:, 0], (here[:, 0] + band) % nodes] += diagonal
         return slope, matrix
+
+    @cached_property
+    def _linear(self) -> dict[tuple[int, bool], tuple]:
+        """:meth:`_columns`, by its arguments."""
+        return {each: self._columns(*each) for each in product((0, 1), (False, True))}
+
+    def _columns(self, of: int, bend: bool) -> tuple:
+        """Columns of each block that monomials are multiplied by, and their shifts.
+
+        What a column shifted by r adds to: the slope, or the diagonal `bands` of the
+        matrix.
+        """
+        rows, places = [], []
+        for block, slopes, bends in self._parts:
+            decay = (1 + self.basis.decay) / 2 if block.one_layer else 1.0
+            columns = [np.empty((0, slopes.shape[1]))]
+            for slope, bend_of, (layer, r) in zip(
+                slopes, bends, block.offsets, strict=True
+            ):
+                if layer == of:
+                    later = block.offsets[:, 0] == 1 if bend else slice(0)
+                    columns += [slope[None], bend_of[later]]
+                    places += [(r, None)]
+                    places += [(r, s - r) for s in block.offsets[later, 1]]
+            factor = self.basis.decay if of else decay
+            rows.append(factor * np.concatenate(columns).T)
+        bands = sorted({band for _, band in places} - {None})
+        sums = [[band == one for one in (None, *bands)] for _, band in places]
+        return rows, np.array([r for r, _ in places]), bands, np.array(sums, float)
 
     def symbol(self, base, theta) -> np.ndarray:
         """J₀ and J₁ about uniform fields, shape (2, base, angle)."""

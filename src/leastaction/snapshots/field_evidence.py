@@ -34,7 +34,7 @@ from itertools import product
 
 import numpy as np
 import xarray as xr
-from scipy.linalg import solve_triangular, toeplitz
+from scipy.linalg import toeplitz
 
 from leastaction.core.contracts import time_step
 from leastaction.snapshots.constrained_rows import ConstrainedRows, constrained
@@ -409,12 +409,15 @@ class Snapshots:
         rows = basis.rows(self.u).reshape(-1, basis.size)
         system = constrained(rows, *basis.mass_condition(self.u))
         coefficients = system.coefficients(system.most_probable()[0])
-        return self._symbol(basis, coefficients)
+        return self._symbol(basis) @ coefficients
 
-    def _symbol(self, basis: StencilBasis, coefficients: np.ndarray) -> np.ndarray:
-        """Symbol J about uniform fields of the snapshots, (2, base, angle)."""
-        visited = np.quantile(self.u, QUANTILES)
-        return basis.symbol(visited, self.waves.theta) @ coefficients
+    @cached_property
+    def _visited(self) -> np.ndarray:
+        return np.quantile(self.u, QUANTILES)
+
+    def _symbol(self, basis: StencilBasis) -> np.ndarray:
+        """Symbol about uniform fields of the snapshots, (2, base, angle, function)."""
+        return basis.symbol(self._visited, self.waves.theta)
 
     def shortest_wave(self, noise: float) -> int:
         """Number of the shortest wave whose mean power is clearly above the noise."""
@@ -459,12 +462,12 @@ class Snapshots:
         basis = replace(unit, length_scale=basis.length_scale, decay=self.decay)
         weights = basis.length_scale ** -basis.orders.astype(float)
         waves, condition = weights * waves, (weights * condition, value)
-        symbol = self.five_point
+        symbol, symbol_of = self.five_point, self._symbol(basis)
         for _ in range(ROUNDS if np.isfinite(misfit) else 1):
             white, volume = self._decorrelated(waves, symbol, misfit)
             system = constrained(white, *condition)
             damping, evidence = system.most_probable()
-            symbol = self._symbol(basis, system.coefficients(damping))
+            symbol = symbol_of @ system.coefficients(damping)
         inner = waves.shape[0] * waves.shape[1]
         per_layer = self._parts @ np.log(np.abs(symbol[1])).mean(axis=0)
         density = evidence + volume + inner * per_layer
@@ -474,25 +477,26 @@ class Snapshots:
         self, waves: np.ndarray, symbol: np.ndarray, misfit: float
     ) -> tuple[np.ndarray, float]:
         """Real rows over the root of their covariance, and the log determinant."""
-        trajectories, times, _, functions = waves.shape
-        result, volume, g = [], 0.0, self.decay
+        trajectories, times, angles, functions = waves.shape
         turned = -1j * waves if self.mirror < 0 else waves
-        for at, (j0, j1) in enumerate(np.moveaxis(symbol, 2, 0)):
-            wave, parts = turned[:, :, at], self._parts[at]
-            if np.isfinite(misfit):
-                gamma = np.zeros(times)
-                j0 = (1 + g) / 2 * j0
-                sizes = j0**2 + (1 + g**2) * j1**2, (1 + g) * j0 * j1, g * j1**2
-                moving = np.array(sizes[:times])
-                gamma[: len(moving)] = moving.mean(axis=1)
-                gamma[0] += misfit / self.steps["time_step"] ** 4
-                root = np.linalg.cholesky(toeplitz(gamma))
-                inverse = solve_triangular(root, np.eye(times), lower=True)
-                wave = np.einsum("kl,tlf->tkf", inverse, wave, optimize=True)
-                volume -= parts * trajectories * np.log(np.diag(root)).sum()
-            both = [wave.real, wave.imag][:parts]
-            result += [np.sqrt(parts) * part.reshape(-1, functions) for part in both]
-        return np.concatenate(result), volume
+        by_wave = np.ascontiguousarray(turned.transpose(2, 1, 0, 3))
+        white, volume = by_wave.reshape(angles, times, -1), 0.0
+        if np.isfinite(misfit):
+            (j0, j1), g = symbol, self.decay
+            j0 = (1 + g) / 2 * j0
+            sizes = j0**2 + (1 + g**2) * j1**2, (1 + g) * j0 * j1, g * j1**2
+            gamma = np.zeros((angles, times))
+            gamma[:, : len(sizes)] = np.mean(sizes, axis=1).T[:, :times]
+            gamma[:, 0] += misfit / self.steps["time_step"] ** 4
+            root = np.linalg.cholesky(gamma[:, toeplitz(np.arange(times))])
+            white = (np.linalg.inv(root) @ white.view(float)).view(complex)
+            logarithms = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
+            volume = -trajectories * self._parts @ logarithms
+        white = white.reshape(angles, -1, functions)
+        imaginary = np.sqrt(2) * white.imag[self._parts == 2]
+        real = np.sqrt(self._parts)[:, None, None] * white.real
+        rows = (part.reshape(-1, functions) for part in (real, imaginary))
+        return np.concatenate([*rows]), volume
 
     def most_probable(self, sizes: Mapping) -> "Choice":
         """Fit of the highest density among those that have a stable Lagrangian.

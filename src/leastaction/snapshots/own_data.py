@@ -400,7 +400,7 @@ def _refuse_moving_ends(u: np.ndarray, mirror: int) -> None:
     if mirror < 0 and moving > LARGEST_MOTION_OF_ENDS:
         raise ValueError(
             f"the ends move by {100 * moving:.0f} % of the largest motion, but "
-            "`ends: fixed` says that they do not; check the order of the columns, or "
+            "`ends: fixed` states that they do not; check the order of the columns, or "
             "write `ends: free` or `ends: periodic`"
         )
 

@@ -29,11 +29,18 @@ REASONS = (
     "the position is not finite",
 )
 
-# The loops, around the jet of a basis.
-TEMPLATE = '''
-{jet}
-
-
+# The loops are compiled once: they call the jet of a basis by its address.
+JET = (
+    "FunctionType(void(f8[::1], i8[::1], f8[::1], f8[:, :, ::1], b1, f8[::1], "
+    "f8[:, ::1]))"
+)
+BASIS = "i8[::1], f8[::1], f8[:, :, ::1]"
+INTEGRATE = (
+    f"({JET}, f8[::1], f8[::1], f8[::1], f8, f8[:, ::1], {BASIS}, f8, i8, f8[::1], "
+    "f8[::1], i8, f8[:, ::1], f8[:, ::1], i8[::1])"
+)
+JETS = f"({JET}, f8[:, ::1], {BASIS}, f8[:, ::1], f8[:, :, ::1])"
+LOOPS = '''
 @njit(cache=True, nogil=True)
 def solve(matrix, right):
     """Gaussian elimination with pivots, in place; False if singular."""
@@ -62,7 +69,7 @@ def solve(matrix, right):
 
 
 @njit(cache=True, nogil=True)
-def discrete(first, second, h, points, layout, values, work, second_order,
+def discrete(jet, first, second, h, points, layout, values, work, second_order,
              before, after, slope_before, slope_after, state, gradient, hessian):
     """Momenta -D1 Ld and D2 Ld and, if asked, their derivatives by `second`."""
     n = first.size
@@ -90,9 +97,9 @@ def discrete(first, second, h, points, layout, values, work, second_order,
                 slope_after[i, j] += weight * (by_momentum + theta * by_force)
 
 
-@njit(cache=True, nogil=True)
-def integrate(start, momentum, velocity, h, points, layout, values, work, tolerance,
-              iterations, low, high, every, path, momenta, used):
+@njit("{integrate}", cache=True, nogil=True)
+def integrate(jet, start, momentum, velocity, h, points, layout, values, work,
+              tolerance, iterations, low, high, every, path, momenta, used):
     """Steps done, reason of failure (0: none). Sample k is step k * every."""
     n = start.size
     first = start.copy()
@@ -124,8 +131,8 @@ def integrate(start, momentum, velocity, h, points, layout, values, work, tolera
         for iteration in range(iterations):
             fresh = iteration == 0 or size > 0.1 * last
             last = size if iteration else 0.0
-            discrete(first, second, h, points, layout, values, work, fresh, before,
-                     after, slope_before, slope_after, state, gradient, hessian)
+            discrete(jet, first, second, h, points, layout, values, work, fresh,
+                     before, after, slope_before, slope_after, state, gradient, hessian)
             for i in range(n):
                 right[i] = p[i] - before[i]
                 for j in range(n):
@@ -163,11 +170,11 @@ def integrate(start, momentum, velocity, h, points, layout, values, work, tolera
     return steps, 0
 
 
-@njit(cache=True, nogil=True)
-def jets(states, layout, values, work, gradients, hessians):
+@njit("{jets}", cache=True, nogil=True)
+def jets(jet, states, layout, values, work, gradients, hessians):
     for k in range(states.shape[0]):
         jet(states[k], layout, values, work, True, gradients[k], hessians[k])
-'''
+'''.replace("{integrate}", INTEGRATE).replace("{jets}", JETS)
 
 
 @dataclass(frozen=True)
@@ -196,7 +203,7 @@ class VariationalIntegrator:
         self._basis = basis
         self.coefficients = np.asarray(coefficients, dtype=float)
         source, *self._arrays = basis.jet(self.coefficients)
-        self._compiled = kernel(TEMPLATE, {"jet": source})
+        self._jet, self._loops = kernel(source, {}).jet, kernel(LOOPS, {})
         self.dof, self.time_step = basis.dof, float(time_step)
 
     def tolerance(self, position: np.ndarray, velocity: np.ndarray) -> float:
@@ -221,7 +228,7 @@ class VariationalIntegrator:
         states = np.ascontiguousarray(states, dtype=float)
         gradients = np.empty_like(states)
         hessians = np.empty((*states.shape, states.shape[1]))
-        self._compiled.jets(states, *self._arrays, gradients, hessians)
+        self._loops.jets(self._jet, states, *self._arrays, gradients, hessians)
         return gradients, hessians
 
     def rollout(
@@ -256,8 +263,17 @@ class VariationalIntegrator:
         momentum = np.ascontiguousarray(momentum, dtype=float)
         box = [np.full(start.shape, side, dtype=float) for side in (low, high)]
         about = (self.time_step, self._points, *self._arrays, tolerance, iterations)
-        done, reason = self._compiled.integrate(
-            start, momentum, velocity, *about, *box, every, path, momenta, used
+        done, reason = self._loops.integrate(
+            self._jet,
+            start,
+            momentum,
+            velocity,
+            *about,
+            *box,
+            every,
+            path,
+            momenta,
+            used,
         )
         text = f"step {done + 1}: {REASONS[reason]}" if reason else ""
         return Rollout(path, momenta, done, text, used[0] / max(done, 1))

@@ -195,7 +195,7 @@ def _warn(model: Refit, size: int, jump: float) -> None:
     if jump < TRUSTED_JUMP:
         log.warning(
             "null_vector: the largest jump of the error is %.2g nats; below %g the "
-            "data hardly tell how many terms there are",
+            "data hardly determine the number of terms",
             jump,
             TRUSTED_JUMP,
         )

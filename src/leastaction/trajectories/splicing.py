@@ -149,7 +149,7 @@ def backward_elimination(ratio: Ratio) -> list[list[int]]:
         root = np.linalg.cholesky(ratio.metric[chosen])
         solve = partial(scipy.linalg.solve_triangular, root, lower=True)
         white = solve(solve(ratio.gram[chosen]).T)
-        values, vectors = np.linalg.eigh((white + white.T) / 2)
+        values, vectors = np.linalg.eigh(white + white.T)
         squares = (vectors.T @ solve(np.eye(len(support)))) ** 2
         free = [i for i, column in enumerate(support) if column not in ratio.mandatory]
         del support[_cheapest(values, squares, np.array(free))]

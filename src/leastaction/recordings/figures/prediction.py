@@ -13,7 +13,6 @@ from leastaction.recordings.contracts import shown_units
 
 MOST_TRAJECTORIES, MOST_CHANNELS = 4, 6
 HISTOGRAM_BINS = 41
-MOST_SAMPLES_PER_SEGMENT = 2048
 
 
 def prediction(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -140,7 +139,7 @@ def _spectrum(axes, values, number, dt, noise, period, settings: Mapping) -> Non
 
     series = [np.nan_to_num(values[number == k]) for k in np.unique(number)]
     # Ten half overlapping segments, whose mean scatters by about a third.
-    size = min(MOST_SAMPLES_PER_SEGMENT, *(2 * len(y) // 11 for y in series))
+    size = min(2 * len(y) // 11 for y in series)
     size = max(size, min(8, *map(len, series)))
     total = 0.0
     for y in series:
