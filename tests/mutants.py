@@ -258,8 +258,9 @@ def lines_of(module: Path, line: int) -> set[tuple[str, int]]:
     if (function or at) in compiled:  # no line of them is traced
         return set().union(*(lines_that_name(each.name) for each in compiled))
     if function is None and not isinstance(at, ast.FunctionDef):
-        targets = [*getattr(at, "targets", [])] + [getattr(at, "target", None)]
-        names = {t.id for t in targets if isinstance(t, ast.Name)} | {name} - {""}
+        targets = [*getattr(at, "targets", []), getattr(at, "target", ast.Pass())]
+        parts = (n for target in targets for n in ast.walk(target))
+        names = {n.id for n in parts if isinstance(n, ast.Name)} | {name} - {""}
         lines = set().union(*map(lines_that_name, names)) - {(file, line)}
         return lines | {("", name or each) for each in names}
     last = at.end_lineno

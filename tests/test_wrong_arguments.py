@@ -165,7 +165,12 @@ def test_numbers_of_numpy_are_numbers():
         (motion(), LIBRARY | {"lagrangian": ["y"]}, {}, "lagrangian: unknown name 'y'"),
         (motion(), LIBRARY, {"time": None}, "expected 400 times that increase"),
         (motion(), LIBRARY, {"time": TIME[::-1]}, "expected 400 times that increase"),
-        (motion(), LIBRARY, {"replicate": 5}, "replicate is 5; there are 1"),
+        (
+            motion(),
+            LIBRARY,
+            {"replicate": 5},
+            "replicate is 5; number of replicates, counted from 0: 1",
+        ),
         ({"x": TIME * np.nan}, LIBRARY, {}, "x: 400 are not finite"),
         ({"x": [TIME, TIME[:9]]}, LIBRARY, {}, "have 400, 9 samples"),
         ({"x": TIME, "ydot": TIME}, LIBRARY, {}, "ydot: expected coordinates such"),

@@ -5,12 +5,17 @@ from math import comb
 
 import numpy as np
 import pytest
+import xarray as xr
+from scipy.stats import chi2
 
 from leastaction.core.gmm import (
     MOST_ITERATIONS,
+    Converged,
+    Fit,
     Selection,
     best_by_criterion,
     iterate,
+    lagrangian_estimate,
     root_inverse,
     select,
 )
@@ -107,3 +112,70 @@ def test_a_subset_with_less_noise_is_judged_by_its_residual(rng):
             values.append(((rest**2).sum(axis=1) / np.minimum(variance, 1.0)).sum())
         best.append(min(values) + k * np.log(40) + 2 * np.log(comb(2, k)))
     np.testing.assert_allclose(fit.criterion, best)
+
+
+NAMES = ["x**2", "xdot**2", "x**4", "D: xdot**2"]
+MOMENTS = xr.Dataset(
+    {
+        "library_given": ("candidate", [0.0, 0.5, 0.0, 0.0]),
+        "library_status": ("candidate", ["independent", "reference", *["x"] * 2]),
+        "library_equivalent": ("candidate", ["", "", "y", ""]),
+    },
+    {"candidate": NAMES, "term": ["D: xdot**2", "x**2", "xdot**2"]},
+    {"lagrangian_candidates": 3},
+)
+FIT = Fit(
+    (0, 1),
+    np.array([9.0, 5.0, 1.0]),
+    ((1, 2), (0,)),
+    np.array([0.1, -2.0, 0.0]),
+    np.diag([0.04, 0.09, 0.0]),
+    6.5,
+    7,
+)
+
+
+def test_an_estimate_has_the_coefficients_at_the_places_of_their_candidates(caplog):
+    end = Converged(FIT, None, True, False)
+    noise = np.array([[2.0]]), np.array([[0.3]])
+    about = {"more": (1.0, "1", "a number")}
+    made = lagrangian_estimate(MOMENTS, end, noise=noise, diagnostics=about)
+    assert made.terms == NAMES[:3] and made.dissipation_terms == ["xdot**2"]
+    np.testing.assert_allclose(made.coefficients, [-2.0, 0.5, 0.0])
+    np.testing.assert_allclose(made.std, [0.3, 0.0, 0.0])
+    np.testing.assert_allclose(made.dissipation_coefficients, [0.1])
+    np.testing.assert_allclose(made.dissipation_std, [0.2])
+    assert made.status == ["independent", "reference", "x"]
+    assert made.equivalent == ["", "", "y"] and made.noise_covariance is noise[0]
+    assert made.noise_std is noise[1] and made.criterion is FIT.criterion
+    assert made.alternatives == "x**2 + xdot**2; D: xdot**2"
+    tests = {name: value for name, (value, *_) in made.diagnostics.items()}
+    assert tests == {
+        "j_statistic": 6.5,
+        "converged": 1,
+        "j_degrees": 5,
+        "j_p_value": pytest.approx(chi2.sf(6.5, 5)),
+        "more": 1.0,
+    }
+    assert not caplog.records
+    moved = lagrangian_estimate(MOMENTS, end, np.zeros(4), [3, 2, 0])
+    np.testing.assert_allclose(moved.coefficients, [0.0, 0.0, -2.0])
+    assert moved.noise_covariance.shape == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("converged", "deterministic", "words"),
+    [
+        (False, False, "changed in each of 6 passes"),
+        (False, True, "the data look deterministic"),
+    ],
+)
+def test_an_end_that_is_none_is_warned_of(caplog, converged, deterministic, words):
+    made = lagrangian_estimate(MOMENTS, Converged(FIT, 0, converged, deterministic))
+    (record,) = caplog.records
+    assert words in record.getMessage()
+    assert made.diagnostics["converged"][0] == 0
+    assert np.isnan(made.diagnostics["j_statistic"][0]) == deterministic
+    assert np.isnan(made.diagnostics["j_p_value"][0]) == deterministic
+    expected = [np.nan if deterministic else 0.3, 0.0, 0.0]
+    np.testing.assert_allclose(made.std, expected)

@@ -1,15 +1,31 @@
 """Laws of steps and recipes: they can be found, called, and told apart."""
 
 import itertools
+import json
+import logging
 
 import numpy as np
 import pytest
+import xarray as xr
 from support import OSCILLATOR_LIBRARY, observe, oscillator
 
 import leastaction
 from leastaction.core.contracts import check, contracts
 from leastaction.core.families import modules
-from leastaction.core.method import Identify, Rollout, step, steps
+from leastaction.core.method import (
+    Assemble,
+    Ensemble,
+    Identify,
+    Rollout,
+    Simulate,
+    _over_cases,
+    kind_of_rollout,
+    method_of,
+    part,
+    rollout,
+    step,
+    steps,
+)
 from leastaction.core.recipe import Recipe, recommended
 
 STAGES = ("simulate", "differentiate", "assemble", "identify", "volatility")
@@ -80,8 +96,6 @@ def test_a_recipe_fits_and_predicts():
 
 
 def test_a_recipe_identifies_every_replicate():
-    import xarray as xr
-
     observed = [
         observe(oscillator(), trajectories=20, steps=1000, replicate=r) for r in (0, 1)
     ]
@@ -109,3 +123,107 @@ def test_a_step_of_a_notebook_makes_a_recipe():
     assert recipe.identify.accepts(type(recipe.assemble))
     observations = observe(oscillator(), trajectories=40, steps=1000)
     assert recipe.fit(observations, OSCILLATOR_LIBRARY).support == ["x**2", "xdot**2"]
+
+
+def test_a_step_accepts_what_it_reads_or_what_it_follows():
+    spline, gram = steps("differentiate")["joint_spline"], steps("assemble")["gram"]
+    null = steps("identify")["null_vector"]
+    moments = steps("assemble")["martingale_moments"]
+    assert gram.accepts(spline) and null.accepts(gram)
+    assert not null.accepts(moments) and not moments.accepts(spline)
+    library = {"reference": 1, "lagrangian": 2, "volatility": 3}
+    assert gram.parts_of(library) == {"reference": 1, "lagrangian": 2}
+    assert gram().contract() == "gram" and gram.module().endswith("trajectories.gram")
+    assert gram().modules() == ["leastaction.trajectories.gram"]
+    assert [*gram().problems(None, {})] == []
+    volatility = {"volatility": {"method": "squared_increments"}}
+    volatile = steps("identify")["moment_gmm"](**volatility)
+    assert volatile.modules() == [
+        "leastaction.ensembles.moment_gmm",
+        "leastaction.ensembles.squared_increments",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("duration", "width", "expected"), [(1.0, 1, 288), (2.0, 3, 1440)]
+)
+def test_paths_have_so_many_bytes(duration, width, expected):
+    """8 bytes × 2 numbers × width × (2 replicates × 3 trajectories) × samples."""
+    taylor = steps("simulate")["strong_taylor"](
+        time_step=0.5, duration=duration, initial_state={}, trajectories=3, replicates=2
+    )
+    assert taylor.bytes_of_paths(width) == expected
+    assert expected == 8 * 2 * width * 6 * (duration / 0.5 + 1)
+
+
+def test_a_method_is_that_of_its_name():
+    assert method_of("assemble", {"method": "gram"}).name() == "gram"
+    with pytest.raises(ValueError, match="assemble: method is missing; give one"):
+        method_of("assemble", {})
+    with pytest.raises(ValueError, match="unknown assemble method 'grm'; did you mean"):
+        method_of("assemble", {"method": "grm"})
+    assert part({"a": {"b": 1}}, "a") == {"b": 1}
+    assert part({"a": 1}, "a") == part({}, "a") == {}
+    found = kind_of_rollout("model", "observations")
+    assert found == "observations" and "observations" in rollout(found).reads
+    assert kind_of_rollout("observations", "x") == "observations"
+
+
+def test_warnings_of_a_step_go_along_with_data_that_carry_theirs():
+    def warn(data, *others):
+        logging.getLogger("leastaction").warning("mine")
+        return data.drop_attrs()
+
+    data = xr.Dataset({"a": 1}, attrs={"warnings": json.dumps(["first"])})
+    other = xr.Dataset(attrs={"warnings": json.dumps(["theirs", "mine"])})
+    made = _over_cases(warn, data, other, xr.Dataset())
+    assert json.loads(made.attrs["warnings"]) == ["theirs", "mine"]
+    assert "warnings" not in _over_cases(warn, data.drop_attrs(), other).attrs
+
+
+# Methods of the tool that differ from what a class of their stage declares.
+DECLARED = {
+    ("simulate", "fills_boxes", False): {"runge_kutta": True},
+    ("simulate", "simulates", "coordinates"): {
+        **dict.fromkeys(("modal", "leapfrog", "newmark", "spectral"), "a field"),
+        **dict.fromkeys(
+            ("minimal_coordinates", "driven_motions"), "a port-Hamiltonian system"
+        ),
+    },
+    ("simulate", "stored", 2): {"gill_histogram": 0, "gill_moments": 0},
+    ("differentiate", "needs_channels", ("q",)): {"measured": ("q", "qdot", "qddot")},
+    ("assemble", "ignores_dissipation", False): {},
+    ("assemble", "needs_velocities", True): {"modal_start": False},
+    ("identify", "knows_input", False): dict.fromkeys(
+        ("innovations_likelihood", "null_vector", "prediction_error"), True
+    ),
+    ("identify", "finds_volatility", False): dict.fromkeys(
+        ("innovations_likelihood", "ito_gmm"), True
+    ),
+    ("identify", "returns_to_samples", True): dict.fromkeys(
+        ("moment_gmm", "modal_gmm", "ito_gmm", "minimum_norm", "hamiltonian_gradient"),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("stage", "name", "usual"), DECLARED)
+def test_a_method_declares_what_it_can(stage, name, usual):
+    found = {
+        method: value
+        for method, kind in steps(stage).items()
+        if kind.__module__.startswith("leastaction.")
+        and (value := getattr(kind, name, usual)) != usual
+    }
+    assert found == DECLARED[stage, name, usual]
+
+
+def test_what_a_class_of_a_stage_declares():
+    """Fields of a frozen class of a notebook are those of its stage."""
+    assert not Halved.returns_to_samples and not Halved.knows_input
+    assert not Identify.finds_volatility and not Simulate.fills_boxes
+    assert not Assemble.ignores_dissipation and Assemble.needs_velocities
+    assert Simulate.simulates == "coordinates" and Ensemble.stored == 2
+    assert kind_of_rollout("measurements", "model") == "measurements"
+    assert kind_of_rollout("model", "measurements") == "measurements"
+    assert kind_of_rollout("model", "other") == "other"

@@ -8,8 +8,11 @@ from leastaction.core.observations import (
     equal_lengths,
     observations,
     shape,
+    simulate,
+    system,
     trajectories,
 )
+from leastaction.core.system import System
 
 TIME = np.linspace(0, 1, 6)
 X, Y = np.cos(TIME), np.arange(12.0).reshape(2, 6)
@@ -109,3 +112,54 @@ WITH_RATE = {"x": X, "xdot": X}
 def test_arrays_that_are_no_observations_are_refused(arrays, time, contract, words):
     with pytest.raises(ValueError, match=words):
         observations(arrays, time, contract)
+
+
+HOW = {
+    "method": "runge_kutta",
+    "duration": 0.2,
+    "time_step": 0.1,
+    "trajectories": 1,
+    "initial_state": {"x": 1.0, "xdot": 0.0},
+}
+SPRING = System("xdot**2/2 - 2*x**2")
+
+
+@pytest.mark.parametrize(
+    ("truth", "more", "words"),
+    [
+        ("xdot**2", {}, "system is 'xdot..2'; expected an object"),
+        ({"lagrangian": "x"}, {}, "expected an object, such as"),
+        (SPRING, {"seed": -1}, "seed is -1; expected a whole number, 0 or more"),
+        (SPRING, {"seed": 0.5}, "seed is 0.5; expected a whole number"),
+        (SPRING, {"units": ["m"]}, "units is .'m'.; expected units by name"),
+        (SPRING, {"units": {"y": "m"}}, "units: unknown coordinate 'y'"),
+        (SPRING, {"units": {"x": "km"}}, "units.x: 'km' is 1000"),
+        (SPRING, {"duration": -1.0}, "the simulation cannot be used"),
+        (SPRING, {"replicates": 0}, "less than the minimum of 1"),
+    ],
+)
+def test_a_simulation_that_is_none_is_refused(truth, more, words):
+    with pytest.raises(ValueError, match=words):
+        simulate(truth, **HOW | more)
+
+
+def test_a_simulation_has_the_units_and_the_replicates_that_were_named():
+    motion = simulate(SPRING, units={"x": "m"}, replicates=2, **HOW)
+    assert motion.coordinate_unit.values.tolist() == ["m"]
+    assert motion.replicate.values.tolist() == [0, 1]
+    assert motion.attrs["contract"] == "recordings"
+    one = simulate(SPRING, **HOW)
+    assert one.coordinate_unit.values.tolist() == ["1"] and one.sizes["replicate"] == 1
+    assert one.equals(simulate(SPRING, seed=0, replicates=1, **HOW))
+    np.testing.assert_allclose(one.q[0, 0, :, 0], np.cos(2 * one.time), atol=1e-9)
+
+
+def test_a_section_describes_a_system():
+    spring = {
+        "coordinates": {"x": {"unit": "m"}},
+        "parameters": {"k": {"value": 3.0, "unit": "N/m"}},
+        "lagrangian": "xdot**2/2 - k*x**2/2",
+    }
+    assert system(spring).parameters == {"k": 3.0}
+    with pytest.raises(ValueError, match="the system cannot be used"):
+        system(spring | {"lagrangan": 1})

@@ -73,7 +73,7 @@ def test_stages_are_run_in_their_order_for_every_replicate():
     model = recipe.fit(data, LIBRARY, replicate=1, progress=False)
     assert model.coefficient("x**2") == pytest.approx(-2.0, rel=1e-4)
     for replicate in (-1, 2):
-        words = f"replicate is {replicate}; there are 2, counted from 0"
+        words = f"replicate is {replicate}; number of replicates, counted from 0: 2"
         with pytest.raises(ValueError, match=words):
             recipe.fit(data, LIBRARY, replicate=replicate)
     with pytest.raises(ValueError, match="the data are recordings; .* reads"):

@@ -135,7 +135,7 @@ def test_one_sensor_does_not_tell_where_a_line_is_stiff():
     """With a stiffness that changes along the line no frequency says where."""
     free = ["-u_x**2/2", "-u**2/2", "-x*u_x**2/2", "-x**2*u_x**2/2"]
     law = learned(
-        string(1)[:, 2:],
+        string(1)[:2000, 2:],
         sensors={"u(1.5)": "s0 [mm]"},
         library={"lagrangian": free, "dissipation": ["u_t**2/2", "u_xt**2/2"]},
     )
@@ -144,7 +144,7 @@ def test_one_sensor_does_not_tell_where_a_line_is_stiff():
 
 
 def test_other_ends_are_rejected_on_the_first_line():
-    law = learned(string(1), ends="free")
+    law = learned(string(1)[:2000], ends="free")
     assert str(law).startswith("**No law found")
 
 

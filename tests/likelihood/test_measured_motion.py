@@ -171,3 +171,23 @@ def test_a_jerk_that_is_white_noise_is_so_over_two_rows_as_over_one():
     for part in (once.d, once.B, once.block):
         assert not part.any()
     assert (once.relative_R == 1).all()
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_start_without_a_law_is_free_in_any_unit(unit, fast):
+    """Variances ten times those of the size, rate and acceleration of the samples."""
+    y = np.array([0.0, 1.0, 0.5, np.nan, 2.0]) if fast else np.full(5, 3.0)
+    y, dt, begin = unit * y, 0.1, np.arange(5) == 0
+    made = smoothness_model(y, begin, dt)
+    known = y[np.isfinite(y)]
+    size, rate = np.ptp(known), np.abs(np.diff(known)).max() / dt
+    sizes = [size, max(rate, size / (5 * dt)), 2 * rate / dt + size]
+    expected = 10 * np.maximum(sizes, 1e-300 if fast else 0) ** 2
+    np.testing.assert_allclose(made.P0, expected, rtol=1e-12, atol=0)
+    np.testing.assert_allclose(made.y[:, 0], y - known.mean())
+    assert made.begin is begin and not made.block.any() and made.block.shape == (5,)
+    assert made.B.shape == (5, 3, 0)
+    np.testing.assert_array_equal(made.d, np.zeros((5, 3)))
+    np.testing.assert_array_equal(made.relative_R, np.ones((5, 1)))
+    assert made.A.shape == (5, 3, 3) and made.Q.shape == (5, 1, 3, 3)

@@ -32,9 +32,14 @@ def motor():
     return simulated(MOTOR, noise=1e-3)
 
 
-def test_everything_unknown_is_found_with_outputs(motor):
+@pytest.fixture(scope="module")
+def model(motor):
+    """Of everything unknown."""
+    return fit(motor)
+
+
+def test_everything_unknown_is_found_with_outputs(model):
     """All entries of J, R, B and H, and no other, within five standard errors."""
-    model = fit(motor)
     assert not model.refusal
     truth = system_from_config(MOTOR["system"]).dae
     for own, true, name in (
@@ -67,9 +72,9 @@ def test_whole_motions_tell_at_least_what_windows_do(motor):
     assert ratios.max() < 1 and ratios.min() < 0.5
 
 
-def test_identified_motion_is_passive(motor):
+def test_identified_motion_is_passive(model):
     """R ≥ 0, H convex, and d(H)/dt ≤ yᵀu along a motion of the identified equation."""
-    dae = fit(motor).dae
+    dae = model.dae
     assert np.linalg.eigvalsh(dae.dissipation).min() >= 0
     time = np.linspace(0, 5, 501)
     u = np.sin(2 * time)[:, None]
@@ -136,17 +141,17 @@ def test_regression_without_structure_tells_no_structure(motor):
         _ = model.dae
 
 
-def test_model_prints_what_it_tells(motor):
-    text = str(fit(motor))
+def test_model_prints_what_it_tells(model):
+    text = str(model)
     assert "J_12 = -0.5" in text and "phi**2 in H" in text
     assert "chi-square over degrees of freedom" in text.splitlines()[1]
 
 
-def test_units_do_not_matter(motor):
+def test_units_do_not_matter(motor, model):
     """States in micro- and kilo-units: the same law, and as many open directions."""
     factors = np.array([1e-6, 1e3])
     scaled = motor.assign({k: motor[k] * factors for k in ("x", "noise_x")})
-    own, other = fit(motor), fit(scaled)
+    own, other = model, fit(scaled)
     ratio = np.outer(factors, factors)
     assert not other.refusal
     for name, unit in (("structure", ratio), ("dissipation", ratio), ("port", factors)):

@@ -39,7 +39,7 @@ def test_gaps_and_jitter_of_a_clock_are_remarked(rng):
     time = TIME + 1e-4 * rng.standard_normal(ROWS)
     time[300:] += 1.0
     (clock,) = columns_of(t=time, x=SWING).of_role("time")
-    assert "1 gaps" in clock.remarks
+    assert "1 gap" in clock.remarks
     assert any(text.startswith("uneven by 1") for text in clock.remarks)
 
 
@@ -183,7 +183,7 @@ def test_a_rate_is_that_of_the_median_step(name, step, unit, remark):
     time = step * np.array([0, 1, 2, 3, 4, 9.5, 10.5])
     clock = describing._described_clock(name, time, np.array([0]))
     assert clock.unit == unit
-    assert clock.remarks == (remark, "1 gaps", "1 trajectory")
+    assert clock.remarks == (remark, "1 gap", "1 trajectory")
     uneven = np.cumsum(step * (1 + 0.0011 * np.tile([1, -1], 20)))
     remarks = describing._described_clock(name, uneven, np.array([0])).remarks
     assert any("uneven by 0.11 %" in text for text in remarks)

@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 from recorded import imported, rig, write
 from scipy.linalg import expm, solve_continuous_lyapunov
+from scipy.signal import lfilter
 
 from leastaction.recordings.bandwidth_spline import spectrum
 from leastaction.recordings.excitation import (
     UNRECORDED,
+    autocorrelation,
     energy_turns,
     goes_one_way,
+    relaxes,
     unrecorded_force,
 )
 from leastaction.recordings.refusals import RecordingError
@@ -151,3 +154,45 @@ def test_a_contradiction_is_a_warning(tmp_path):
     for accepted in ([], ["excitation"]):
         found = imported(given | {"accept": accepted}, tmp_path)
         assert (UNRECORDED in found.attrs["warnings"]) == (not accepted)
+
+
+def test_an_autocorrelation_is_that_of_all_trajectories(rng):
+    parts = [rng.standard_normal(50) + 3, rng.standard_normal(30) + 3]
+    mean = np.concatenate(parts).mean()
+    sums = [
+        sum(((p - mean)[: len(p) - k] * (p - mean)[k:]).sum() for p in parts)
+        for k in range(30)
+    ]
+    np.testing.assert_allclose(autocorrelation(parts), np.array(sums) / sums[0])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "turns"),
+    [
+        ([1, 1, 1, 1], 0),
+        ([1, 2], 1),
+        ([1, 1.3, 1, 1.3], 0),  # velocities, whose squares must double
+        ([1, 1.6, 1, 1.6], 3),
+        ([1, 2, 3, 1], 2),
+        ([3, 2, 1.8, 1.2], 1),
+    ],
+)
+def test_an_energy_that_doubles_and_halves_turns(sizes, turns):
+    """Tones whose amplitude changes every three periods, an eighth of a period late."""
+    dt, period = 0.01, 0.8
+    steps = np.repeat(sizes, 240)
+    phase = 2 * np.pi * np.arange(len(steps) + 10) * dt / period
+    q = np.sin(phase) * np.append(steps, np.full(10, sizes[-1]))
+    assert energy_turns(q[:, None], dt, [1 / period]) == turns
+    assert energy_turns(q[:400, None], dt, [1 / period]) == 0
+
+
+def test_a_motion_between_relaxing_and_ringing(rng):
+    """ζ above ½ by its autocorrelation; diffusion by its short times."""
+    noise = rng.standard_normal(20000)
+    for a, relaxed in ((0.9, True), (0.3, False), (-0.9, False)):
+        assert relaxes([lfilter([1], [1, -a], noise)]) is relaxed
+    smooth = lfilter([1], [1, -1.9, 0.9025], noise)  # twice 0.95: with inertia
+    assert relaxes([smooth]) is False
+    ringing = lfilter([1], [1, -1.9, 0.95], noise)
+    assert relaxes([ringing]) is False

@@ -158,8 +158,8 @@ def test_a_gap_begins_a_trajectory_and_a_missing_row_does_not(tmp_path):
     write(tmp_path, table)
     found = imported(rig(), tmp_path)
     assert found["sample_count"].values.sum() == 760
-    assert "1 gaps" in warnings(found)
-    assert "1 single missing" in warnings(found)
+    assert "1 gap in time" in warnings(found)
+    assert "rows were interpolated: 1" in warnings(found)
 
 
 def test_of_a_few_trajectories_the_end_of_the_longest_is_held_out(tmp_path):
@@ -260,7 +260,7 @@ def test_lost_frames_are_gaps(plain, tmp_path):
     found = imported(rig(), tmp_path)
     assert list(found["sample_count"].values) == [800, 200, 550, 800, 800, 800]
     assert "in 51 rows a cell of the motion is empty" in warnings(found)
-    assert "1 gaps" in warnings(found)
+    assert "1 gap in time" in warnings(found)
     error = found["q"].values[0, :800] - plain["q"].values[0, :800]
     assert np.abs(error).max() < 1e-3
 

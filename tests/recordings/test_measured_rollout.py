@@ -1,6 +1,7 @@
 """Forces that a law misses, what they say of it, and runs that they are read from."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from leastaction.core.euler_lagrange import symbols
 from leastaction.likelihood.iterated_smoother import smooth_motion
 from leastaction.likelihood.measured_motion import MeasuredMotion
 from leastaction.recordings.measured_rollout import (
+    WindowForces,
     _share,
     enough_steps,
     followed,
@@ -214,3 +216,36 @@ def test_steps_follow_the_noise():
         enough_steps(motion, truth, c, np.array([sigma])) for sigma in (0.1, 1e-7)
     )
     assert coarse.steps < fine.steps
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "duration", "sizes"),
+    [
+        (0, 100, 0.5, [25] * 4),
+        (0, 124, 0.5, [31] * 4),
+        (0, 125, 0.5, [25] * 5),
+        (7, 17, 0.5, [10]),
+        (0, 40, 0.1, [8] * 5),  # four rows of each of two coordinates
+    ],
+)
+def test_windows_are_equal_and_long_enough(start, stop, duration, sizes):
+    motion = SimpleNamespace(dt=0.02, dof=2)
+    windows = windows_of(motion, start, stop, duration)
+    assert [w.stop - w.start for w in windows] == sizes
+    assert windows[0].start == start and windows[-1].stop == stop
+
+
+def forces_of(missed, recorded, variance):
+    arrays = [np.array(x, dtype=float)[:, None] for x in (missed, recorded, variance)]
+    return WindowForces(*arrays, np.zeros(len(missed)))
+
+
+def test_the_share_of_a_force_is_that_of_windows_that_are_not_lost():
+    one = forces_of([3.0, np.nan, 1.0], [4.0, 9.0, 2.0], [1.0, 5.0, 2.0])
+    other = forces_of([2.0], [6.0], [0.0])
+    square = (9 - 1 + 1 - 2 + 4) / 3
+    expected = np.sqrt(square / ((16 + 4 + 36) / 3))
+    assert _share([one, other]) == pytest.approx(expected)
+    assert _share([forces_of([np.nan], [1.0], [0.0])]) == np.inf
+    assert _share([forces_of([1.0], [2.0], [4.0])]) == 0.0
+    assert np.isnan(_share([forces_of([1.0], [0.0], [0.0])]))

@@ -31,7 +31,7 @@ def table(y, names):
 
 def test_the_command_writes_what_python_finds(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    frame_of = table(outputs(), ("a [m/s^2]", "b [m/s^2]", "c [m/s^2]"))
+    frame_of = table(outputs(0, 4000), ("a [m/s^2]", "b [m/s^2]", "c [m/s^2]"))
     frame_of.to_csv("tower.csv", index=False)
     words = ["--time", "t", "--place", "a=0,3", "--place", "roof=0,9"]
     assert program.main(["modes", "tower.csv", *words]) == 0
@@ -52,7 +52,7 @@ def test_the_command_writes_what_python_finds(tmp_path, monkeypatch, capsys):
 
 
 def test_a_damping_ratio_of_zero_is_printed_as_its_bound():
-    data = la.modes(table(outputs(), "abc"), time="t").dataset.copy(deep=True)
+    data = la.modes(table(outputs(0, 2000), "abc"), time="t").dataset.copy(deep=True)
     data["damping_ratio"][0] = 1e-27
     data["damping_ratio_low"][0], data["damping_ratio_high"][0] = 0.0, 0.0123
     lines = modes_table(data)
@@ -118,7 +118,7 @@ def test_a_short_record_is_reported_as_short():
 
 
 def test_setups_without_a_common_sensor_are_refused():
-    y = outputs(1)
+    y = outputs(1, 2000)
     one, two = (
         la.modes(table(y[:, [i]], n), time="t") for i, n in ((0, "a"), (1, "b"))
     )
@@ -145,7 +145,7 @@ def test_a_constant_column_is_no_output():
 def test_matlab_files_are_tables(tmp_path):
     from scipy.io import savemat
 
-    y = outputs(5)
+    y = outputs(5, 3000)
     savemat(tmp_path / "tower.mat", {"acc": y, "fs": 1 / DT, "note": "roof"})
     read = la.modes(tmp_path / "tower.mat", time={"rate": 1 / DT})
     assert list(read.dataset["channel"].values) == ["acc1", "acc2", "acc3"]

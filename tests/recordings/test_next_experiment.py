@@ -1,10 +1,14 @@
 """The experiment that halves an interval, made and learned from."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import xarray as xr
 from scipy.integrate import solve_ivp
 
 import leastaction as la
+from leastaction.recordings import next_experiment as module
 
 MASS, DAMPING, STIFFNESS, CUBIC, DT = 1.2, 0.4, 30.0, 60.0, 0.01
 ABOUT = {
@@ -81,3 +85,69 @@ def test_a_free_motion_is_released():
     assert table.frequency.isna().all() and set(table.excite) == {"x"}
     best = table.sort_values("excursion").iloc[-1]
     assert best.excursion == pytest.approx(2, rel=0.1)
+
+
+def recorded_law(inputs, dt=0.05):
+    return SimpleNamespace(dt=dt, inputs=inputs)
+
+
+MODEL = xr.Dataset({"period": 2.0}, {"dof": ["x", "y"]})
+MIDDLE, SIZE = np.array([1.0, 2.0]), np.array([0.5, 0.1])
+
+
+def test_trials_without_an_input_are_releases_of_each_coordinate():
+    trials = list(module._trials(recorded_law(None), MODEL, MIDDLE, SIZE))
+    count = len(module.AMPLITUDES)
+    assert [t.excite for t in trials] == ["x"] * count + ["y"] * count
+    for trial, factor in zip(trials[count:], module.AMPLITUDES, strict=True):
+        assert trial.amplitude == pytest.approx(0.1 * factor)
+        np.testing.assert_allclose(trial.start, [1, 2 + 0.1 * factor, 0, 0])
+        assert np.isnan(trial.frequency) and not trial.force.any()
+
+
+@pytest.mark.parametrize("dt", [0.05, 0.2])
+def test_trials_with_an_input_are_sines_as_loud_as_the_recorded_ones(dt):
+    """√2 times the rms, with ten samples in a period at least."""
+    t = np.arange(400)
+    recorded = np.stack([3 * np.sin(2 * np.pi * t / 40), 0 * t], axis=1)
+    law = recorded_law(SimpleNamespace(recorded=recorded), dt)
+    trials = list(module._trials(law, MODEL, MIDDLE, SIZE))
+    expected = [
+        (factor * 3, ratio / 2)
+        for factor in module.AMPLITUDES
+        for ratio in module.FREQUENCIES
+        if ratio / 2 * dt * 10 < 1
+    ]
+    found = [(trial.amplitude, trial.frequency) for trial in trials]
+    np.testing.assert_allclose(found, expected)
+    for trial in trials:
+        np.testing.assert_allclose(trial.start, [1, 2, 0, 0])
+        np.testing.assert_allclose(trial.force, [trial.amplitude, 0])
+
+
+@pytest.mark.parametrize(
+    ("rate", "shrink", "duration"),
+    [(0.1, 0.5, 30.0), (1.0, 0.5, 5.0), (0.01, 0.5, 300.0), (2.9e-3, 0.5, None)],
+)
+def test_a_duration_is_that_in_which_the_information_grows(rate, shrink, duration):
+    """Linear information I₀ + rate·t: t = (1/r² − 1) I₀/rate, five periods at least."""
+    time = np.linspace(1, 20, 20)
+    information = rate * time[:, None, None] * np.eye(2)
+    known = np.diag([1.0, 9.0])
+    found = module._duration(known, (time, information), 0, shrink, 1e3)
+    if duration is None:
+        assert found is None
+    else:
+        assert found == pytest.approx(duration, rel=1e-4)
+
+
+def test_the_motion_goes_on_as_in_its_second_half():
+    time = np.linspace(1, 20, 20)
+    growth = np.where(time <= 11, 0.0, 0.1 * (time - 11))
+    information = growth[:, None, None] * np.eye(1)
+    known = np.eye(1)
+    # 0.9 at 20 s; from there on 0.1 per s up to 3, and within it where it bends.
+    found = module._duration(known, (time, information), 0, 0.5, 1e3)
+    assert found == pytest.approx(41.0, rel=1e-4)
+    found = module._duration(known, (time, information), 0, 1 / 1.35**0.5, 1e3)
+    assert found == pytest.approx(14.5, rel=1e-4)

@@ -7,12 +7,20 @@ from sympy import lambdify
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.expressions import parse
 from leastaction.core.library import Library
-from leastaction.recordings.candidates import prices, smooth_friction
+from leastaction.recordings.candidates import (
+    feeding_losses,
+    one_two_five,
+    oscillators,
+    prices,
+    smooth_friction,
+    touched,
+)
 from leastaction.recordings.recorded_library import (
     random_library,
     recommended_library,
     stribeck_losses,
 )
+from leastaction.recordings.recorded_problem import friction
 
 INERTIAS = {
     "x": "xdot**2 xdot**2*x**1 xdot**2*x**2",
@@ -138,3 +146,79 @@ def test_stribeck_friction_falls_with_the_velocity():
     force = lambdify(v, smooth.diff(v))
     assert force(0.05) == pytest.approx(np.exp(-1), rel=1e-3)
     assert force(-0.05) == -force(0.05) and force(0) == 0
+
+
+NAMES = ("x", "a", "xdot", "adot")
+OF_L = "xdot**2", "adot**2*x", "x**2", "cos(a)", "cos(2*a)", "a**2", "x*sin(a)"
+OF_D = "xdot**2", "abs(adot)", "abs(adot)**3", "xdot**2*x", "adot*abs(adot)", "adot**4"
+
+
+def library_of(lagrangian=OF_L, dissipation=OF_D):
+    def parsed(terms):
+        return tuple(parse(term, NAMES) for term in terms)
+
+    losses = parsed(dissipation)
+    return Library(("x", "a"), parsed(lagrangian), (), dissipation=losses)
+
+
+def test_a_term_that_imitates_or_is_complex_costs_more():
+    found = prices(library_of(), np.arange(13))
+    expected = [1, 2, 1, 1, 1.25, 1.25, 1, 1, 1, 2, 2, 1, 2]
+    np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(prices(library_of(), np.array([4, 9])), [1.25, 2])
+    # Without a sine or cosine of it a coordinate is no angle.
+    plain = library_of(("xdot**2", "a**2"), ())
+    np.testing.assert_allclose(prices(plain, np.arange(2)), 1)
+
+
+def test_losses_that_are_even_feed_energy_if_negative():
+    found = feeding_losses(library_of(), np.arange(13))
+    assert found.tolist() == [False] * 7 + [True, True, True, True, False, True]
+    assert feeding_losses(library_of(), np.array([0, 11, 12])).tolist() == [
+        False,
+        False,
+        True,
+    ]
+
+
+def test_coordinates_of_a_term_are_bits():
+    found = touched(library_of(), np.arange(13))
+    assert found.tolist() == [1, 3, 1, 2, 2, 2, 3, 1, 2, 2, 1, 2, 2]
+
+
+def test_the_simplest_oscillators_of_each_coordinate():
+    assert oscillators(library_of(), np.arange(13)) == [0, 2, 3]
+    assert oscillators(library_of(), np.array([2, 0, 12])) == [0, 1]
+    plain = library_of(("adot**2", "a**2", "cos(x)"), ("adot**2",))
+    assert oscillators(plain, np.arange(4)) == [0, 1, 2]
+
+
+def test_viscous_and_dry_friction_are_simple_losses():
+    found = friction(library_of(), np.arange(13))
+    assert found == [7, 8]
+    losses = "(xdot - adot)**2", "abs(xdot - adot)", "x**2", "exp(-abs(xdot))"
+    assert friction(library_of(("xdot**2",), losses), np.arange(5)) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("value", "result"),
+    [
+        (0.99, 0.5),
+        (1.0, 1.0),
+        (1.99, 1.0),
+        (2.0, 2.0),
+        (4.9e-3, 2e-3),
+        (5e-3, 5e-3),
+        (730.0, 500.0),
+    ],
+)
+def test_a_round_width_is_not_above_its_value(value, result):
+    assert one_two_five(value) == pytest.approx(result)
+
+
+def test_dry_friction_is_smooth_within_its_width():
+    v = symbols(["v"])[0]
+    found = smooth_friction(abs(v), 0.1)
+    assert float(found.subs(v, 0.3)) == pytest.approx(np.sqrt(0.1))
+    square = parse("xdot**2", NAMES)
+    assert smooth_friction(square, 0.1) is square

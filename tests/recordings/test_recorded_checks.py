@@ -375,7 +375,7 @@ def test_what_is_said_of_a_clock():
         (Clock(0.01, 1.1e-3, 0, True), "uneven by 0.11 %"),
         (Clock(0.01, 0.9e-3, 0, True), None),
         (Clock(0.01, 1.1e-3, 0, False), None),
-        (Clock(0.01, 0.0, 2, False), "2 single missing rows"),
+        (Clock(0.01, 0.0, 2, False), "rows were interpolated: 2"),
     ):
         texts = warnings([1.0, 2.1], clock=clock)
         assert len(texts) == bool(words)

@@ -396,7 +396,7 @@ PARTS = {
         ((["1\t2,3", "3\t4,5"],), "\t"),
         (([],), None),
     ],
-    "_is_number": [(("1,5",), True), (("-1e3",), True), (("a",), False)],
+    "is_number": [(("1,5",), True), (("-1e3",), True), (("a",), False)],
     "_count_quoted": [
         (('"a","b,c"', ","), 2),
         (('"a" b', None), 2),

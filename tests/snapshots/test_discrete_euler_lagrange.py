@@ -1,11 +1,13 @@
 """Choice of the features of a discrete Euler–Lagrange equation."""
 
 from math import comb
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import xarray as xr
 
+from leastaction.snapshots import discrete_euler_lagrange as module
 from leastaction.snapshots.bases import VELOCITY_RATIO
 from leastaction.snapshots.discrete_euler_lagrange import (
     HIGHEST_DEGREE,
@@ -100,3 +102,34 @@ def test_a_cyclic_coordinate_is_one_of_the_coordinates():
     data = observations(motions(n=2), ["a", "b"])
     with pytest.raises(ValueError, match=r"basis.cyclic: \['z'\] are not coordinates"):
         assemble(data, None, SETTINGS | {"basis": recipe}, {})
+
+
+@pytest.mark.parametrize(("error", "searches"), [(0.9e-7, 1), (1.1e-7, 2)])
+def test_all_rows_are_searched_where_few_do_not_resolve_the_motion(
+    error, searches, monkeypatch
+):
+    """By an error of 10⁻⁷ of the rms acceleration; the first search sees 300 rows."""
+    q = motions(count=400)
+    size = np.sqrt((np.diff(q, 2, axis=1) ** 2).mean()) / H**2
+    seen, tried = [], []
+
+    def constrained(rows, condition, value):
+        seen.append(len(rows))
+        scale = 7.0 + len(seen)
+        return SimpleNamespace(
+            most_probable=lambda: (0.5, scale), row_error=lambda damping: error * size
+        )
+
+    def highest(evidence, start, height=None):
+        tried.append((start, height))
+        assert evidence(start) == 7.0 + len(seen)
+        return 2.8
+
+    monkeypatch.setattr(module, "constrained", constrained)
+    monkeypatch.setattr(module, "highest", highest)
+    basis = most_probable_basis(q, H, "midpoint")
+    assert basis.length_scale == 2.8 and basis.degree == largest_degree(1200, 2)
+    assert tried[0] == (1.4, None) and len(tried) == searches
+    assert seen[:2] == [300, 1200]  # of 400 motions every fourth, then all
+    if searches == 2:
+        assert tried[1] == (2.8, 9.0) and seen[2] == 1200

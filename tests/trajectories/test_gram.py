@@ -1,5 +1,7 @@
 """Gram matrices of Euler–Lagrange columns."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -79,3 +81,49 @@ def test_samples_that_friction_may_hold_are_left_out():
     held = rate[..., 0] < 0.05 * np.sqrt((rate**2).mean())
     assert 0 < held.sum() < 10
     np.testing.assert_array_equal(clear, ~held)
+
+
+@pytest.mark.parametrize("resolution", [1.0, 1.4, 6.0])
+def test_samples_beside_a_change_of_sign_are_left_out(resolution):
+    """Three resolved lengths and four samples to each side; where |v| is small, too."""
+    v = np.where(np.arange(100) < 50, -1.0, 1.0)
+    v[:2] = [0.049, 0.051]  # of an rms value of one: held, and moving
+    v = np.array([v, np.ones(100)])
+    v[0, :2] *= -1
+    equations = SimpleNamespace(switches=lambda q, qdot: qdot)
+    lengths = [[[resolution, 1.0], [9.0, 9.0]]]
+    rates = xr.Dataset({"resolution": (("replicate", "trajectory", "dof"), lengths)})
+    motion = np.zeros((2, 100, 1)), v[..., None] / np.sqrt((v**2).mean())
+    clear = method.clear_of_switches(equations, *motion, rates)
+    width = int(np.ceil(4 + 3 * resolution))
+    expected = np.ones((2, 100), dtype=bool)
+    expected[0, 50 - width : 50 + width] = False
+    expected[0, 0] = False
+    np.testing.assert_array_equal(clear, expected)
+    smooth = SimpleNamespace(switches=None)
+    assert method.clear_of_switches(smooth, *motion, rates).all()
+    assert method.clear_of_switches(equations, *motion, xr.Dataset()).all()
+
+
+@pytest.mark.parametrize(("clear", "kept"), [(11, False), (9, True)])
+def test_no_sample_is_left_out_where_most_would_be(clear, kept, caplog):
+    v = np.where(np.arange(100) < clear, 1.0, 1e-3)[None, :, None]
+    equations = SimpleNamespace(switches=lambda q, qdot: qdot)
+    rates = xr.Dataset({"resolution": (("replicate", "trajectory", "dof"), [[[1.0]]])})
+    found = method.clear_of_switches(equations, np.zeros_like(v), v, rates)
+    assert found.sum() == (100 if kept else clear)
+    assert ("91 % of the samples are next to a jump" in caplog.text) == kept
+
+
+@pytest.mark.parametrize(
+    ("count", "number", "chosen"),
+    [
+        (5, "all", [0, 1, 2, 3, 4]),
+        (5, 5, [0, 1, 2, 3, 4]),
+        (5, 9, [0, 1, 2, 3, 4]),
+        (5, 3, [0, 2, 4]),
+        (11, 3, [0, 5, 10]),
+    ],
+)
+def test_samples_are_chosen_from_the_first_to_the_last(count, number, chosen):
+    assert method.evenly(count, number).tolist() == chosen

@@ -5,6 +5,7 @@ import hashlib
 import logging
 import re
 import shutil
+import threading
 import time
 from functools import cache
 from importlib.util import find_spec
@@ -172,6 +173,17 @@ class Expected(logging.Handler):
                 f"{spent / 60:.1f} minutes for {record.done} of {record.total} jobs; "
                 f"if the others are like these, about {left / 60:.1f} more"
             )
+
+
+def cancel_timers():
+    """Cancel what would look for jobs again when there are none.
+
+    The limit of jobs per second leaves a timer behind for each job that has finished, and
+    Python ends after the last of them (profiles/default).
+    """
+    for one in threading.enumerate():
+        if isinstance(one, threading.Timer):
+            one.cancel()
 
 
 def check_disk():

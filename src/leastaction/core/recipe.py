@@ -187,8 +187,8 @@ class Recipe(Settings):
         data = self._observed(observations, time)
         if not 0 <= replicate < data.sizes["replicate"]:
             raise ValueError(
-                f"replicate is {replicate}; there are {data.sizes['replicate']}, "
-                "counted from 0"
+                f"replicate is {replicate}; number of replicates, counted from 0: "
+                f"{data.sizes['replicate']}"
             )
         one = data.isel(replicate=[replicate])
         with progress_bar(3, progress) as advance:

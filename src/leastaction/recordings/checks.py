@@ -270,7 +270,7 @@ def warnings_of(
             f"interpolated to even steps of {clock.step:.4g} s"
         )
     if clock.filled:
-        texts.append(f"{clock.filled} single missing rows were interpolated")
+        texts.append(f"single missing rows were interpolated: {clock.filled}")
     rough = rough_sensors(settings["import"])
     for place, (name, column) in enumerate(channels["q"].items()):
         if name in rough:

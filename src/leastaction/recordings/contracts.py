@@ -90,6 +90,16 @@ sample from all before
 }
 
 
+def amount(counts: Sequence[int], step: float) -> str:
+    """Number of trajectories, of their samples, and duration in s.
+
+    >>> amount([100, 20], 0.1)
+    '2 trajectories, 120 samples, 12 s'
+    """
+    several, total = "y" if len(counts) == 1 else "ies", sum(counts)
+    return f"{len(counts)} trajector{several}, {total} samples, {total * step:.4g} s"
+
+
 def shown_units(dataset: xr.Dataset) -> tuple[list[str], list[str], np.ndarray]:
     """Coordinates, their units as the user writes them, and the SI values of these."""
     names, units = (

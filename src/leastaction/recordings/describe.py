@@ -39,7 +39,7 @@ from leastaction.recordings.splitting import (
     LARGEST_SCATTER_OF_STEPS,
     LEAST_ROWS,
 )
-from leastaction.recordings.tables import Table, open_table
+from leastaction.recordings.tables import Table, is_number, open_table
 
 READING = {
     key: Import.model_fields[key].default
@@ -409,14 +409,14 @@ def _described_clock(name: str, numbers: np.ndarray, starts) -> Column:
         remarks.append(f"uneven by {100 * jitter:.2g} %")
     gaps = int((steps > GAP * step).sum())
     if gaps:
-        remarks.append(f"{gaps} gaps")
+        remarks.append(f"{gaps} gap{'s' * (gaps > 1)}")
     remarks.append(_trajectories(starts))
     return Column(name, "time", unit, tuple(remarks))
 
 
 def _described(name, numbers, starts, values, clock) -> Column:
     if not _is_number(numbers):
-        bad = next((repr(str(x)) for x in numbers if not _reads_as_number(x)), "text")
+        bad = next((repr(x) for x in map(str, numbers) if not is_number(x)), "text")
         return Column(name, "text", "", (f"holds {bad}",))
     missing = int(np.isnan(numbers.astype(float)).sum())
     if LEAST_SPARSE * len(numbers) < missing <= len(numbers) - LEAST_ROWS:
@@ -497,14 +497,6 @@ def _quotient(values: np.ndarray, time: np.ndarray, order: int) -> np.ndarray:
     for _ in range(order):
         values = np.gradient(values, time)
     return values
-
-
-def _reads_as_number(cell) -> bool:
-    try:
-        float(cell)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _unit_of_input(name: str) -> str:

@@ -164,8 +164,8 @@ def read_out(
     short = len(read.done) - len(sampled)
     if read.gaps:
         texts.append(
-            f"{read.gaps} gaps in time split the recording into {len(sampled)} "
-            "trajectories"
+            f"{read.gaps} gap{'s' * (read.gaps > 1)} in time split the recording into "
+            f"{len(sampled)} trajectories"
         )
     if short:
         texts.append(f"{short} stretches below {LEAST_ROWS} rows are left out")

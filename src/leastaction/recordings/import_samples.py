@@ -22,7 +22,7 @@ from leastaction.recordings.columns import (
     remarks_of_units,
 )
 from leastaction.recordings.configuration import MOTION
-from leastaction.recordings.contracts import CONTRACTS
+from leastaction.recordings.contracts import CONTRACTS, amount
 from leastaction.recordings.import_recording import (
     NO_TAGS,
     TRAJECTORIES_PER_HELD_OUT,
@@ -70,7 +70,7 @@ def imported(settings: Mapping) -> tuple[xr.Dataset, dict[str, xr.Dataset]]:
     about = {
         "kind": kind.name,
         "warnings": json.dumps([text.translate(NO_TAGS) for text in texts]),
-        "amounts": json.dumps([_amount(part) for part in held]),
+        "amounts": json.dumps([amount(part.lengths, part.time_step) for part in held]),
     }
     return observations.assign_attrs(about), {"held_out": rest}
 
@@ -183,14 +183,6 @@ def _held_out(samples: Samples, names) -> tuple[Samples, Samples]:
         return replace(samples, series=series), replace(end, labels=labelled)
     rest = [i for i in every if i not in set(held)]
     return samples.part(rest), samples.part(list(held))
-
-
-def _amount(samples: Samples) -> str:
-    """How much there is, in words."""
-    count, total = len(samples.labels), sum(samples.lengths)
-    several = "y" if count == 1 else "ies"
-    seconds = total * samples.time_step
-    return f"{count} trajector{several}, {total} samples, {seconds:.4g} s"
 
 
 def predict_held_out(

@@ -19,7 +19,7 @@ from leastaction.ensembles.output_modes import assurance
 from leastaction.figures.readable import Page, listed, percent_text
 from leastaction.recordings.columns import CONTRADICTION
 from leastaction.recordings.conserved import conserved
-from leastaction.recordings.contracts import shown_units
+from leastaction.recordings.contracts import amount, shown_units
 from leastaction.recordings.excitation import UNRECORDED
 from leastaction.recordings.inputs import OPPOSED
 from leastaction.recordings.interfaces import speaks_python
@@ -726,12 +726,8 @@ def _amount(observations: xr.Dataset) -> list[str]:
     held = observations["held_out"].values.astype(bool)
     texts = []
     for chosen, what in ((~held, "training data"), (held, "held-out data")):
-        count = observations["sample_count"].values[chosen]
-        several = "y" if len(count) == 1 else "ies"
-        texts.append(
-            f"{what}: {len(count)} trajector{several}, {count.sum()} samples, "
-            f"{count.sum() * step:.4g} s"
-        )
+        counts = observations["sample_count"].values[chosen]
+        texts.append(f"{what}: {amount(counts, step)}")
     return texts if held.any() else texts[:1]
 
 

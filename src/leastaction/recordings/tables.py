@@ -466,7 +466,7 @@ def _form(path: Path, settings: Mapping) -> _Form:
     if not any(k >= first for k in cells):
         reject("no rows", str(path))
     rows = (cell for k, row in cells.items() if k >= first for cell in row)
-    decimal = "," if any("," in c and _is_number(c) for c in rows) else "."
+    decimal = "," if any("," in c and is_number(c) for c in rows) else "."
     return _Form(encoding, separator, decimal, first + skipped, names)
 
 
@@ -477,10 +477,10 @@ def _heading(path, lines, cells, separator) -> tuple[list[str], int]:
     row of units may stand below.
     """
     width = Counter(map(len, cells.values())).most_common(1)[0][0]
-    numeric = [k for k, row in cells.items() if any(map(_is_number, row))]
+    numeric = [k for k, row in cells.items() if any(map(is_number, row))]
     first = next((k for k in numeric if len(cells[k]) == width), min(cells))
     texts = [k for k in cells if k < first and k not in numeric]
-    if not texts and not all(map(_is_number, cells[first])):
+    if not texts and not all(map(is_number, cells[first])):
         texts = [first]  # some names are numbers, or no row has one
     places = texts or [k for k in range(first) if lines[k].startswith("#")]
     if not places:
@@ -553,7 +553,8 @@ def _separator(lines: Sequence[str]) -> str | None:
     return None
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
+    """Whether a cell reads as a number, with a decimal point or comma."""
     try:
         float(cell.replace(",", "."))
     except ValueError:

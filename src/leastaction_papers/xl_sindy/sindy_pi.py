@@ -82,7 +82,7 @@ def assemble(
     if trajectories < least:
         raise ValueError(
             f"SINDy-PI holds the {settings['held_out']} trajectory out to choose its "
-            f"model, of {least} at least; there are {trajectories}"
+            f"model, of {least} at least; number of trajectories: {trajectories}"
         )
     outside = held_out(qddot, settings["held_out"])
     training = (np.delete(channel, outside, axis=0) for channel in motion.values())
