@@ -45,8 +45,12 @@ def learned(q: np.ndarray, trajectory="run", **more):
     return la.learn(table, kind="snapshots", **how, **given)
 
 
-def test_frequencies_and_forecasts(tmp_path):
-    law = learned(motions(31))
+@pytest.fixture(scope="module")
+def law():
+    return learned(motions(31))
+
+
+def test_frequencies_and_forecasts(law, tmp_path):
     assert law.verdict == "found" and list(law.terms.unit) == ["Hz", "Hz"]
     z = (law.terms.value - TRUE) / law.terms["std"]
     assert np.abs(z).max() < 3.5 and float(law.rms_error.max()) < 0.02
@@ -55,17 +59,17 @@ def test_frequencies_and_forecasts(tmp_path):
     assert law.learned.rollout([0.5, 0, 0, 0], 20).complete
 
 
-def test_columns_swapped_in_half_of_the_motions_are_a_reservation():
+def test_columns_swapped_in_half_of_the_motions_are_a_reservation(law):
     swapped = motions(31).copy()
     swapped[1::2] = swapped[1::2, :, ::-1]
-    for q, differs in ((motions(31), False), (swapped, True)):
-        first = str(learned(q)).splitlines()[0]
+    for one, differs in ((law, False), (learned(swapped), True)):
+        first = str(one).splitlines()[0]
         assert ("one law does not follow all motions" in first) == differs, first
 
 
-def test_where_time_goes_back_another_motion_begins():
-    laws = [learned(motions(31), trajectory=name) for name in ("run", None)]
-    a, b = (str(law).partition("- computing time")[0] for law in laws)
+def test_where_time_goes_back_another_motion_begins(law):
+    laws = law, learned(motions(31), trajectory=None)
+    a, b = (str(one).partition("- computing time")[0] for one in laws)
     assert a == b and "12 trajectories" in a
 
 
@@ -125,7 +129,8 @@ def test_a_motion_that_is_not_conservative_has_no_law_of_this_kind(motion, more)
         (
             lambda q: q,
             {"coordinates": {"x": "deg/s", "y": "mm"}},
-            "coordinates.x: the unit gives rad/s, a rate; name a column of positions",
+            "coordinates.x: the unit gives rad/s, an angular velocity; name a column of "
+            "positions",
         ),
     ],
 )
