@@ -6,6 +6,7 @@ import pytest
 
 from leastaction.core.own_data import Samples
 from leastaction.recordings import import_samples
+from leastaction.recordings.contracts import amount
 from leastaction.recordings.refusals import RecordingError
 
 
@@ -47,9 +48,8 @@ def test_what_is_held_out_by_name():
 
 
 def test_an_amount_is_in_words():
-    assert import_samples._amount(samples_of(10)) == "1 trajectory, 10 samples, 5 s"
-    expected = "2 trajectories, 21 samples, 10.5 s"
-    assert import_samples._amount(samples_of(10, 11)) == expected
+    assert amount([10], 0.5) == "1 trajectory, 10 samples, 5 s"
+    assert amount([10, 11], 0.5) == "2 trajectories, 21 samples, 10.5 s"
 
 
 def long_table(places, times=4, drop=None, twice=None, run=False):

@@ -231,13 +231,19 @@ TURN = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 0]])
 
 
 def test_odds_of_a_screw_depend_on_its_pitch():
-    """The features turn with the axis; without its pitch they have no such L."""
+    """The features turn with the axis; without its pitch they have no such L.
+
+    Positions that fit L with the symmetry are nearer to the motion.
+    """
     data = snapshots(SCREW, 40, levels=[1e-3])
     fits = fits_without(recorded(data, "independent", 1e-3))
-    right, wrong = (
-        fits.most_probable([Symmetry(offset, TURN, 0.0, 1.0, True)], fits.wide)
-        for offset in np.array([[0, 0, 1.0], [0, 0, 0.75]])
-    )
+    turn = Symmetry(np.array([0, 0, 1.0]), TURN, 0.0, 1.0, True)
+    right, line = fits.about([turn], fits.wide)
+    other = replace(turn, offset=0.75 * turn.offset)
+    wrong = fits.most_probable([other], fits.wide)
+    true = positions_of(recorded(data, "independent", 0.0))
+    free, near = (np.std(some.adjusted - true) for some in (fits.line, line))
+    assert near < free / 2
     assert right.log_evidence > fits.free.log_evidence + 10 * DECISIVE
     assert wrong.log_evidence < right.log_evidence - 10 * DECISIVE
     assert right.noise == pytest.approx(1e-3, rel=0.1)
