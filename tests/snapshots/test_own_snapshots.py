@@ -129,8 +129,8 @@ def test_a_motion_that_is_not_conservative_has_no_law_of_this_kind(motion, more)
         (
             lambda q: q,
             {"coordinates": {"x": "deg/s", "y": "mm"}},
-            "coordinates.x: the unit gives rad/s, an angular velocity; name a column of "
-            "positions",
+            "coordinates.x: the unit gives rad/s, an angular velocity; name a column "
+            "of positions",
         ),
     ],
 )
