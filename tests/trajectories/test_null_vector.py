@@ -1,7 +1,11 @@
 """Null-vector estimator of L and D."""
 
+from types import SimpleNamespace
+from typing import NamedTuple
+
 import numpy as np
 import pytest
+import xarray as xr
 from motions import (
     CART,
     CART_LIBRARY,
@@ -14,6 +18,7 @@ from motions import (
 )
 
 from leastaction.core.library import Library
+from leastaction.core.settings import CHANNELS
 from leastaction.trajectories import gram, joint_spline
 from leastaction.trajectories import null_vector as method
 from leastaction.trajectories.corrected_moments import (
@@ -338,3 +343,220 @@ def test_a_support_is_refuted_by_large_swings_alone(rng):
     assert method.refuted(fitted, [0, 2], [0, 1])
     assert not method.refuted(fitted, [0, 1], [1, 2])
     assert not method.refuted(fitted, [0, 1], [0, 2])
+
+
+class Fitted(NamedTuple):
+    """A fit with an excess, its rank in standard errors, and the least |c| over its."""
+
+    excess: float
+    rank: float = 0.0
+    certainty: float = 9.0
+
+    coefficients = property(lambda self: np.array([20.0, self.certainty]))
+    std = property(lambda self: np.array([0.0, 1.0]))
+
+    def behind(self, other):
+        return self.rank - other.rank
+
+
+BEGIN, OTHER, LARGER = (0, 1), (0, 2), (0, 1, 3)
+# Fits of two rivals, which refutes which, and what is taken, and its equals.
+COMPARED = [
+    ({}, [], BEGIN, []),
+    ({OTHER: Fitted(2.0, 2.9)}, [], BEGIN, [OTHER]),
+    ({OTHER: Fitted(2.0, 3.1)}, [], BEGIN, []),
+    ({OTHER: Fitted(2.0, 2.9)}, [(OTHER, BEGIN)], BEGIN, []),
+    ({OTHER: Fitted(2.0, 2.9)}, [(BEGIN, OTHER)], BEGIN, [OTHER]),
+    ({OTHER: Fitted(0.5, -2.9)}, [], OTHER, [BEGIN]),
+    ({OTHER: Fitted(0.5, -3.1)}, [], OTHER, []),
+    ({OTHER: Fitted(0.5, -2.9, 1.0)}, [(BEGIN, OTHER)], OTHER, []),
+    ({LARGER: Fitted(0.5, -0.9)}, [], BEGIN, []),
+    ({LARGER: Fitted(0.5, -1.1)}, [], BEGIN, [LARGER]),
+    ({LARGER: Fitted(0.5, -1.1, 5.9)}, [], BEGIN, []),
+    ({LARGER: Fitted(0.5, -1.1, -6.1)}, [], BEGIN, [LARGER]),
+    ({LARGER: Fitted(0.5, 9.0)}, [(BEGIN, LARGER)], LARGER, []),
+    ({LARGER: Fitted(0.5, 9.0, 5.9)}, [(BEGIN, LARGER)], BEGIN, []),
+    ({LARGER: Fitted(0.5, -9.0)}, [(BEGIN, LARGER), (LARGER, BEGIN)], BEGIN, []),
+    (
+        {OTHER: Fitted(0.5, -2.9), LARGER: Fitted(0.1, -4.0)},
+        [],
+        OTHER,
+        [BEGIN, LARGER],
+    ),
+    ({OTHER: Fitted(2.0, 1.0), (0,): Fitted(0.1, -9.0)}, [], BEGIN, [OTHER]),
+]
+
+
+@pytest.mark.parametrize(("rivals", "refutes", "support", "equals"), COMPARED)
+@pytest.mark.parametrize("known", [True, False])
+def test_a_support_is_the_best_of_its_size_or_a_larger_one_that_refutes_it(
+    monkeypatch, rivals, refutes, support, equals, known
+):
+    """An excess that no noise explains leaves all as it is."""
+    fits = {BEGIN: Fitted(1.0 if known else np.inf)} | rivals
+    monkeypatch.setattr(method, "refuted", lambda fitted, *two: two in refutes)
+    result = method._compared(fits.get, fits[BEGIN], BEGIN, list(rivals))
+    support, equals = (support, equals) if known else (BEGIN, [])
+    assert result == (fits[support], support, equals)
+
+
+MOMENTS = np.random.default_rng(8).standard_normal((2, 40, 4)) * [1.0, 30.0, 2.0, 0.1]
+MOMENTS = np.swapaxes(MOMENTS, 1, 2) @ MOMENTS
+
+
+@pytest.mark.parametrize("support", [(0, 1), (1, 2, 3), (0, 1, 2, 3)])
+@pytest.mark.parametrize("common", [(), (1,), (1, 3), (2,)])
+@pytest.mark.parametrize("driven", [True, False])
+def test_a_reference_or_the_largest_inertia_fixes_the_scale(
+    monkeypatch, support, common, driven
+):
+    """With the coefficient of the reference, or one half; with an input there is one.
+
+    Candidate 9 is the reference, the third of those that algebra leaves.
+    """
+    columns, ratio, calls = np.array([4, 6, 9, 11]), Ratio.from_moments(*MOMENTS), []
+    terms = SimpleNamespace(reference=9, reference_coefficient=-3.0)
+    motion = SimpleNamespace(force=np.ones(3) if driven else None)
+
+    def refit_with(compiled, chosen, motion, fixed):
+        calls.append((compiled, chosen.tolist(), fixed))
+        ones = np.ones(len(chosen))
+        return Refit(2 * ones, ones, 0.5, np.zeros(4))
+
+    monkeypatch.setattr(method, "refit", refit_with)
+    many = (*support, 4) if driven else support
+    result = method._fitted(many, ratio, "compiled", columns, terms, motion, common)
+    ((_, chosen, fixed),) = calls
+    assert chosen == columns[list(support)].tolist() and result.excess == 0.5
+    if driven:
+        value, place = 1.0, len(support)
+    elif 2 in support and (not common or 2 in common):
+        value, place = -3.0, support.index(2)
+    else:
+        unit = ratio.minimise(support)[1]
+        inertia = np.diag(ratio.metric - ratio.gram)
+        able = [k for k in support if not common or k in common]
+        power = {k: inertia[k] * unit[support.index(k)] ** 2 for k in able}
+        value, place = 0.5, support.index(max(power, key=power.get)) if power else 0
+    assert fixed == place
+    np.testing.assert_allclose(result.coefficients, 2 * value)
+    np.testing.assert_allclose(result.std, abs(value))
+
+
+@pytest.mark.parametrize(
+    ("jump", "error", "trusted"),
+    [(1.5, 0.2, 1), (1.49, 0.2, 0), (1.6, 0.16, 0), (1.6, 0.17, 1)],
+)
+@pytest.mark.parametrize(
+    ("tau", "left"), [(0.2, 0.25), (-1e-3, 0.0), (0.5, 1.0), (1.0, 1e300)]
+)
+def test_diagnostics_are_those_of_the_size(jump, error, trusted, tau, left, caplog):
+    path = SimpleNamespace(supports={2: "two", 3: "three"}, errors={2: 0.7, 3: 0.1})
+    ratio = SimpleNamespace(minimise=lambda support: ({"two": tau}[support], None))
+    model = SimpleNamespace(
+        excess=1.0,
+        excess_std=error,
+        unexplained=lambda errors: errors * error < 1.0,
+    )
+    result = method._diagnostics(path, ratio, 2, jump, model)
+    values = {name: value for name, (value, unit, _) in result.items() if unit == "1"}
+    assert values.pop("residual_ratio") == pytest.approx(left)
+    assert values == {
+        "jump": jump,
+        "trusted": trusted,
+        "acceleration_error": 0.7,
+        "excess": 1.0,
+        "excess_std": error,
+    }
+    method._warn(model, 2, jump)
+    texts = [record.getMessage() for record in caplog.records]
+    assert any("hardly determine" in text for text in texts) == (jump < 1.5)
+    assert any("a candidate is missing" in text for text in texts) == (error < 1 / 6)
+    assert not any("too large for its bias" in text for text in texts)
+    method._warn(Refit(np.ones(2), np.ones(2), np.inf, np.zeros(3)), 2, 9.0)
+    assert "too large for its bias" in caplog.records[-1].getMessage()
+
+
+def test_noise_is_that_of_each_channel():
+    values = np.array([[[0.1, 0.2], [0.3, 0.4]], np.zeros((2, 2))])
+    data = xr.Dataset(
+        {"noise_std": (("replicate", "dof", "channel"), values)},
+        {"channel": ["q", "qdot"]},
+    )
+    result = method._noise(data)
+    assert list(result) == ["noise_q", "noise_qdot"]
+    for k, (dims, std, unit, _) in enumerate(result.values()):
+        assert (dims, unit) == (("dof",), "mixed")
+        np.testing.assert_array_equal(std, values[0, :, k])
+    assert method._noise(xr.Dataset()) == {}
+
+
+def equations_of(status, of_losses=(), moves=(), square=0.0):
+    """Moments of candidates of which some move."""
+    names = [f"term {k}" for k in range(len(status) + len(of_losses))]
+    count, rng = len(names), np.random.default_rng(9)
+    rows = rng.standard_normal((2, 30, count)) * np.isin(range(count), moves)
+    moments = np.swapaxes(rows, 1, 2) @ rows
+    sample = rng.standard_normal((3, 2, 5, 1))
+    of_columns = "replicate", "column", "other"
+    return xr.Dataset(
+        {
+            "status": ("candidate", list(status)),
+            "dissipation_status": ("loss", list(of_losses)),
+            "gram": (of_columns, moments),
+            "inertia_gram": (of_columns, moments / 7),
+            "input_square": ("one", [square]),
+            "input_moment": (("replicate", "column"), rows.sum(axis=1)),
+            "acceleration_scale": (("replicate", "dof"), np.array([[2.0], [3.0]])),
+            "input_sample": (("replicate", "sample", "dof"), sample[0] + 5),
+        }
+        | {
+            f"{name}_sample": (("replicate", "sample", "dof"), each)
+            for name, each in zip(CHANNELS, sample, strict=True)
+        },
+        {"column": names},
+    )
+
+
+def test_candidates_are_those_that_algebra_leaves_and_that_move(caplog):
+    status = "reference", "independent", "null", "duplicate", "independent"
+    losses = "independent", "dependent", "independent"
+    data = equations_of(status, losses, [0, 1, 2, 3, 5, 6])
+    assert method.free_columns(data).tolist() == [0, 1, 5]
+    assert "left out: term 4, term 7;" in caplog.text
+    caplog.clear()
+    every = equations_of(status, losses, range(8))
+    assert method.free_columns(every).tolist() == [0, 1, 4, 5, 7]
+    assert not caplog.records
+    for none in (equations_of(("null",), (), [0]), equations_of(("reference",))):
+        with pytest.raises(ValueError, match="no candidate is left"):
+            method.free_columns(none)
+
+
+@pytest.mark.parametrize("square", [0.0, 4.0])
+def test_an_input_is_one_more_column_in_every_support(monkeypatch, square):
+    data = equations_of(["independent"] * 4, (), range(4), square)
+    columns = np.array([0, 2, 3])
+    monkeypatch.setattr(method, "acceleration_error", lambda *about: about)
+    monkeypatch.setattr(method, "splicing", lambda *about: about)
+    settings = {"largest": 3, "ranked": 7}
+    path, ratio, error = method.search(data, "compiled", columns, settings)
+    gram = data["gram"].values[0][np.ix_(columns, columns)]
+    inertia = gram / 7
+    if square:
+        moment = data["input_moment"].values[0, columns, None]
+        gram = np.block([[gram, -moment], [-moment.T, np.array([[4.0]])]])
+        inertia = np.block([[inertia, np.zeros((3, 1))], [np.zeros((1, 4))]])
+    length = np.sqrt(np.diag(gram))
+    np.testing.assert_allclose(ratio.gram, gram / np.outer(length, length))
+    np.testing.assert_allclose(
+        ratio.metric - ratio.gram, inertia / np.outer(length, length), atol=1e-9
+    )
+    assert ratio.mandatory == ((3,) if square else ())
+    assert path == (ratio, error, 3, 7)
+    assert error[0] == "compiled" and error[1] is columns
+    for name, values in zip(CHANNELS, error[2:5], strict=True):
+        np.testing.assert_array_equal(values, data[f"{name}_sample"].values[0])
+    assert error[5] == [2.0]
+    pushed = data["input_sample"].values[0]
+    assert np.array_equal(error[6], pushed) if square else error[6] is None
