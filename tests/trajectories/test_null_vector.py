@@ -1,7 +1,11 @@
 """Null-vector estimator of L and D."""
 
+import re
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import xarray as xr
 from motions import (
     CART,
     CART_LIBRARY,
@@ -338,3 +342,164 @@ def test_a_support_is_refuted_by_large_swings_alone(rng):
     assert method.refuted(fitted, [0, 2], [0, 1])
     assert not method.refuted(fitted, [0, 1], [1, 2])
     assert not method.refuted(fitted, [0, 1], [0, 2])
+
+
+def certain(excess, z=9.0, behind=0.0):
+    """A fit of an excess, with the least z of its coefficients."""
+    return SimpleNamespace(
+        excess=excess,
+        coefficients=np.array([1.0, -z]),
+        std=np.array([0.0, 1.0]),
+        behind=lambda other: behind,
+    )
+
+
+REFUTED = (0, 1), (1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("own", "near", "refutations", "chosen", "equals"),
+    [
+        # Infinite: nothing is compared.
+        (certain(np.inf), {(0, 2): certain(0.0)}, (), (0, 1), []),
+        # The least excess of one size; the other one is as good within 3 s.e.
+        (certain(0.5, behind=2.9), {(0, 2): certain(0.1)}, (), (0, 2), [(0, 1)]),
+        (certain(0.5, behind=3.1), {(0, 2): certain(0.1)}, (), (0, 2), []),
+        (certain(0.5), {(0, 2): certain(0.1)}, [((0, 1), (0, 2))], (0, 2), []),
+        (certain(0.1), {(0, 2): certain(0.5, behind=2.9)}, (), (0, 1), [(0, 2)]),
+        (certain(0.1), {(0, 2): certain(0.5, behind=3.1)}, (), (0, 1), []),
+        # A larger one is taken if it refutes this one and is not refuted itself.
+        (certain(0.1), {(1, 2, 3): certain(0.5)}, [((0, 1), (1, 2, 3))], (1, 2, 3), []),
+        (
+            certain(0.1),
+            {(1, 2, 3): certain(0.5)},
+            [((0, 1), (1, 2, 3)), ((1, 2, 3), (0, 1))],
+            (0, 1),
+            [],
+        ),
+        (certain(0.1), {(1, 2, 3): certain(0.5, 5.9)}, [REFUTED], (0, 1), []),
+        (certain(0.1), {(1, 2, 3): certain(0.5, 6.1)}, [REFUTED], (1, 2, 3), []),
+        # One that refutes nothing is as good if it explains more by one s.e.
+        (certain(0.1), {(1, 2, 3): certain(0.0, behind=-1.1)}, (), (0, 1), [(1, 2, 3)]),
+        (certain(0.1), {(1, 2, 3): certain(0.0, behind=-0.9)}, (), (0, 1), []),
+        # A smaller one is nothing.
+        (certain(0.1), {(2,): certain(0.0, behind=-9.0)}, (), (0, 1), []),
+    ],
+)  # fmt: skip
+def test_rivals_are_taken_equal_or_nothing(
+    monkeypatch, own, near, refutations, chosen, equals
+):
+    monkeypatch.setattr(
+        method, "refuted", lambda fitted, one, rival: (one, rival) in refutations
+    )
+    found = method._compared(near.get, own, (0, 1), list(near))
+    models = {(0, 1): own} | near
+    assert found == (models[chosen], chosen, equals)
+
+
+@pytest.mark.parametrize(
+    ("excess", "jump", "unexplained", "words"),
+    [
+        (0.0, 1.51, False, []),
+        (0.0, 1.49, False, ["the largest jump of the error is 1.5 nats; below 1.5"]),
+        (0.25, 9.0, True, ["the residual ratio of 3 terms is 0.25 ± 0.1 beyond"]),
+        (np.inf, 9.0, False, ["too large for its bias .* moments of 3 terms"]),
+    ],
+)
+def test_what_a_fit_says_of_itself(caplog, excess, jump, unexplained, words):
+    asked = []
+
+    def beyond(errors):
+        asked.append(errors)
+        return unexplained
+
+    model = SimpleNamespace(excess=excess, excess_std=0.1, unexplained=beyond)
+    method._warn(model, 3, jump)
+    assert len(caplog.messages) == len(words)
+    for message, word in zip(caplog.messages, words, strict=True):
+        assert re.search(word, message)
+    path = SimpleNamespace(supports={3: (0, 1, 2)}, errors={3: 0.04})
+    for tau, ratio in ((0.2, 0.25), (-0.1, 0.0), (1.0, 1e300)):
+        pair = SimpleNamespace(minimise=lambda support, tau=tau: (tau, None))
+        about = method._diagnostics(path, pair, 3, jump, model)
+        assert about["residual_ratio"][0] == pytest.approx(ratio)
+        assert about["trusted"][0] == int(jump > 1.5 and not unexplained)
+    assert about["jump"][:2] == (jump, "1") and about["excess"][0] == excess
+    assert about["acceleration_error"][0] == 0.04 and about["excess_std"][0] == 0.1
+    assert set(asked) == {6.0}
+
+
+@pytest.mark.parametrize(
+    ("driven", "common", "reference", "fixed", "value"),
+    [
+        (True, (), 3, 2, 1.0),
+        (False, (), 7, 1, -4.0),
+        (False, (0,), 7, 0, 0.5),
+        (False, (), 9, 2, 0.5),
+        (False, (0, 1), 9, 1, 0.5),
+    ],
+)
+def test_the_scale_is_that_of_the_input_the_reference_or_the_largest_inertia(
+    monkeypatch, driven, common, reference, fixed, value
+):
+    """Inertia c² K_kk of unit columns is 1, 2 and 18."""
+    seen = []
+
+    def refit(compiled, chosen, motion, fixed):
+        seen.append((chosen.tolist(), fixed))
+        return Refit(
+            np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.0, 0.2]), 0, np.ones(2)
+        )
+
+    monkeypatch.setattr(method, "refit", refit)
+    ratio = SimpleNamespace(
+        minimise=lambda support: (0.0, np.array([1.0, -1.0, 3.0])),
+        gram=np.ones((4, 4)),
+        metric=np.ones((4, 4)) + np.diag([1.0, 2.0, 99.0, 2.0]),
+    )
+    terms = SimpleNamespace(reference=reference, reference_coefficient=-4.0)
+    motion = SimpleNamespace(force=1.0 if driven else None)
+    columns, support = np.array([3, 7, 8, 5]), (0, 1, 3)
+    if driven:
+        columns, support = columns[:3], (0, 1, 3)  # the input is the fourth
+    found = method._fitted(support, ratio, None, columns, terms, motion, common)
+    assert seen == [([3, 7] if driven else [3, 7, 5], fixed)]
+    np.testing.assert_allclose(found.coefficients, value * np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_allclose(found.std, abs(value) * np.array([0.1, 0.0, 0.2]))
+
+
+def candidates(status, diagonal, damping=()):
+    return xr.Dataset(
+        {
+            "status": ("term", np.array(status, dtype=object)),
+            "dissipation_status": ("loss", np.array(damping, dtype=object)),
+            "gram": (("replicate", "column", "other"), np.diag(diagonal)[None]),
+        },
+        {"column": [f"t{i}" for i in range(len(diagonal))]},
+    )
+
+
+def test_candidates_that_algebra_or_a_rest_removes_are_not_searched(caplog):
+    status = ["null", "independent", "reference", "duplicate", "independent"]
+    data = candidates(status, [1, 1, 1, 1, 0, 1, 0], ["independent", "null"])
+    assert method.free_columns(data).tolist() == [1, 2, 5]
+    assert "left out: t4; let every coordinate move" in caplog.text
+    caplog.clear()
+    assert method.free_columns(candidates(["reference"], [1e-30])).tolist() == [0]
+    assert not caplog.text
+    for status, diagonal in ((["null"], [1.0]), (["reference"], [0.0])):
+        with pytest.raises(ValueError, match="no candidate is left: algebra removes"):
+            method.free_columns(candidates(status, diagonal))
+
+
+def test_the_noise_of_each_channel_is_told():
+    noise = np.array([[[0.1, 0.2], [0.3, 0.4]]])
+    data = xr.Dataset(
+        {"noise_std": (("replicate", "dof", "channel"), noise)},
+        {"channel": ["q", "qdot"]},
+    )
+    found = method._noise(data)
+    assert list(found) == ["noise_q", "noise_qdot"]
+    assert found["noise_qdot"][1].tolist() == [0.2, 0.4]
+    assert found["noise_q"][0] == ("dof",) and found["noise_q"][3].endswith("in q")
+    assert method._noise(data.drop_vars("noise_std")) == {}
