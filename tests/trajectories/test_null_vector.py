@@ -1,7 +1,7 @@
 """Null-vector estimator of L and D."""
 
+import re
 from types import SimpleNamespace
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -345,150 +345,165 @@ def test_a_support_is_refuted_by_large_swings_alone(rng):
     assert not method.refuted(fitted, [0, 1], [0, 2])
 
 
-class Fitted(NamedTuple):
-    """A fit with an excess, its rank in standard errors, and the least |c| over its."""
-
-    excess: float
-    rank: float = 0.0
-    certainty: float = 9.0
-
-    coefficients = property(lambda self: np.array([20.0, self.certainty]))
-    std = property(lambda self: np.array([0.0, 1.0]))
-
-    def behind(self, other):
-        return self.rank - other.rank
-
-
-BEGIN, OTHER, LARGER = (0, 1), (0, 2), (0, 1, 3)
-# Fits of two rivals, which refutes which, and what is taken, and its equals.
-COMPARED = [
-    ({}, [], BEGIN, []),
-    ({OTHER: Fitted(2.0, 2.9)}, [], BEGIN, [OTHER]),
-    ({OTHER: Fitted(2.0, 3.1)}, [], BEGIN, []),
-    ({OTHER: Fitted(2.0, 2.9)}, [(OTHER, BEGIN)], BEGIN, []),
-    ({OTHER: Fitted(2.0, 2.9)}, [(BEGIN, OTHER)], BEGIN, [OTHER]),
-    ({OTHER: Fitted(0.5, -2.9)}, [], OTHER, [BEGIN]),
-    ({OTHER: Fitted(0.5, -3.1)}, [], OTHER, []),
-    ({OTHER: Fitted(0.5, -2.9, 1.0)}, [(BEGIN, OTHER)], OTHER, []),
-    ({LARGER: Fitted(0.5, -0.9)}, [], BEGIN, []),
-    ({LARGER: Fitted(0.5, -1.1)}, [], BEGIN, [LARGER]),
-    ({LARGER: Fitted(0.5, -1.1, 5.9)}, [], BEGIN, []),
-    ({LARGER: Fitted(0.5, -1.1, -6.1)}, [], BEGIN, [LARGER]),
-    ({LARGER: Fitted(0.5, 9.0)}, [(BEGIN, LARGER)], LARGER, []),
-    ({LARGER: Fitted(0.5, 9.0, 5.9)}, [(BEGIN, LARGER)], BEGIN, []),
-    ({LARGER: Fitted(0.5, -9.0)}, [(BEGIN, LARGER), (LARGER, BEGIN)], BEGIN, []),
-    (
-        {OTHER: Fitted(0.5, -2.9), LARGER: Fitted(0.1, -4.0)},
-        [],
-        OTHER,
-        [BEGIN, LARGER],
-    ),
-    ({OTHER: Fitted(2.0, 1.0), (0,): Fitted(0.1, -9.0)}, [], BEGIN, [OTHER]),
-]
-
-
-@pytest.mark.parametrize(("rivals", "refutes", "support", "equals"), COMPARED)
-@pytest.mark.parametrize("known", [True, False])
-def test_a_support_is_the_best_of_its_size_or_a_larger_one_that_refutes_it(
-    monkeypatch, rivals, refutes, support, equals, known
-):
-    """An excess that no noise explains leaves all as it is."""
-    fits = {BEGIN: Fitted(1.0 if known else np.inf)} | rivals
-    monkeypatch.setattr(method, "refuted", lambda fitted, *two: two in refutes)
-    result = method._compared(fits.get, fits[BEGIN], BEGIN, list(rivals))
-    support, equals = (support, equals) if known else (BEGIN, [])
-    assert result == (fits[support], support, equals)
-
-
-MOMENTS = np.random.default_rng(8).standard_normal((2, 40, 4)) * [1.0, 30.0, 2.0, 0.1]
-MOMENTS = np.swapaxes(MOMENTS, 1, 2) @ MOMENTS
-
-
-@pytest.mark.parametrize("support", [(0, 1), (1, 2, 3), (0, 1, 2, 3)])
-@pytest.mark.parametrize("common", [(), (1,), (1, 3), (2,)])
-@pytest.mark.parametrize("driven", [True, False])
-def test_a_reference_or_the_largest_inertia_fixes_the_scale(
-    monkeypatch, support, common, driven
-):
-    """With the coefficient of the reference, or one half; with an input there is one.
-
-    Candidate 9 is the reference, the third of those that algebra leaves.
-    """
-    columns, ratio, calls = np.array([4, 6, 9, 11]), Ratio.from_moments(*MOMENTS), []
-    terms = SimpleNamespace(reference=9, reference_coefficient=-3.0)
-    motion = SimpleNamespace(force=np.ones(3) if driven else None)
-
-    def refit_with(compiled, chosen, motion, fixed):
-        calls.append((compiled, chosen.tolist(), fixed))
-        ones = np.ones(len(chosen))
-        return Refit(2 * ones, ones, 0.5, np.zeros(4))
-
-    monkeypatch.setattr(method, "refit", refit_with)
-    many = (*support, 4) if driven else support
-    result = method._fitted(many, ratio, "compiled", columns, terms, motion, common)
-    ((_, chosen, fixed),) = calls
-    assert chosen == columns[list(support)].tolist() and result.excess == 0.5
-    if driven:
-        value, place = 1.0, len(support)
-    elif 2 in support and (not common or 2 in common):
-        value, place = -3.0, support.index(2)
-    else:
-        unit = ratio.minimise(support)[1]
-        inertia = np.diag(ratio.metric - ratio.gram)
-        able = [k for k in support if not common or k in common]
-        power = {k: inertia[k] * unit[support.index(k)] ** 2 for k in able}
-        value, place = 0.5, support.index(max(power, key=power.get)) if power else 0
-    assert fixed == place
-    np.testing.assert_allclose(result.coefficients, 2 * value)
-    np.testing.assert_allclose(result.std, abs(value))
-
-
-@pytest.mark.parametrize(
-    ("jump", "error", "trusted"),
-    [(1.5, 0.2, 1), (1.49, 0.2, 0), (1.6, 0.16, 0), (1.6, 0.17, 1)],
-)
-@pytest.mark.parametrize(
-    ("tau", "left"), [(0.2, 0.25), (-1e-3, 0.0), (0.5, 1.0), (1.0, 1e300)]
-)
-def test_diagnostics_are_those_of_the_size(jump, error, trusted, tau, left, caplog):
-    path = SimpleNamespace(supports={2: "two", 3: "three"}, errors={2: 0.7, 3: 0.1})
-    ratio = SimpleNamespace(minimise=lambda support: ({"two": tau}[support], None))
-    model = SimpleNamespace(
-        excess=1.0,
-        excess_std=error,
-        unexplained=lambda errors: errors * error < 1.0,
+def certain(excess, z=9.0, behind=0.0):
+    """A fit of an excess, with the least z of its coefficients."""
+    return SimpleNamespace(
+        excess=excess,
+        coefficients=np.array([1.0, -z]),
+        std=np.array([0.0, 1.0]),
+        behind=lambda other: behind,
     )
-    result = method._diagnostics(path, ratio, 2, jump, model)
-    values = {name: value for name, (value, unit, _) in result.items() if unit == "1"}
-    assert values.pop("residual_ratio") == pytest.approx(left)
-    assert values == {
-        "jump": jump,
-        "trusted": trusted,
-        "acceleration_error": 0.7,
-        "excess": 1.0,
-        "excess_std": error,
-    }
-    method._warn(model, 2, jump)
-    texts = [record.getMessage() for record in caplog.records]
-    assert any("hardly determine" in text for text in texts) == (jump < 1.5)
-    assert any("a candidate is missing" in text for text in texts) == (error < 1 / 6)
-    assert not any("too large for its bias" in text for text in texts)
-    method._warn(Refit(np.ones(2), np.ones(2), np.inf, np.zeros(3)), 2, 9.0)
-    assert "too large for its bias" in caplog.records[-1].getMessage()
 
 
-def test_noise_is_that_of_each_channel():
-    values = np.array([[[0.1, 0.2], [0.3, 0.4]], np.zeros((2, 2))])
+REFUTED = (0, 1), (1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("own", "near", "refutations", "chosen", "equals"),
+    [
+        # Infinite: nothing is compared.
+        (certain(np.inf), {(0, 2): certain(0.0)}, (), (0, 1), []),
+        # The least excess of one size; the other one is as good within 3 s.e.
+        (certain(0.5, behind=2.9), {(0, 2): certain(0.1)}, (), (0, 2), [(0, 1)]),
+        (certain(0.5, behind=3.1), {(0, 2): certain(0.1)}, (), (0, 2), []),
+        (certain(0.5), {(0, 2): certain(0.1)}, [((0, 1), (0, 2))], (0, 2), []),
+        (certain(0.1), {(0, 2): certain(0.5, behind=2.9)}, (), (0, 1), [(0, 2)]),
+        (certain(0.1), {(0, 2): certain(0.5, behind=3.1)}, (), (0, 1), []),
+        # A larger one is taken if it refutes this one and is not refuted itself.
+        (certain(0.1), {(1, 2, 3): certain(0.5)}, [((0, 1), (1, 2, 3))], (1, 2, 3), []),
+        (
+            certain(0.1),
+            {(1, 2, 3): certain(0.5)},
+            [((0, 1), (1, 2, 3)), ((1, 2, 3), (0, 1))],
+            (0, 1),
+            [],
+        ),
+        (certain(0.1), {(1, 2, 3): certain(0.5, 5.9)}, [REFUTED], (0, 1), []),
+        (certain(0.1), {(1, 2, 3): certain(0.5, 6.1)}, [REFUTED], (1, 2, 3), []),
+        # One that refutes nothing is as good if it explains more by one s.e.
+        (certain(0.1), {(1, 2, 3): certain(0.0, behind=-1.1)}, (), (0, 1), [(1, 2, 3)]),
+        (certain(0.1), {(1, 2, 3): certain(0.0, behind=-0.9)}, (), (0, 1), []),
+        # A smaller one is nothing.
+        (certain(0.1), {(2,): certain(0.0, behind=-9.0)}, (), (0, 1), []),
+    ],
+)  # fmt: skip
+def test_rivals_are_taken_equal_or_nothing(
+    monkeypatch, own, near, refutations, chosen, equals
+):
+    monkeypatch.setattr(
+        method, "refuted", lambda fitted, one, rival: (one, rival) in refutations
+    )
+    found = method._compared(near.get, own, (0, 1), list(near))
+    models = {(0, 1): own} | near
+    assert found == (models[chosen], chosen, equals)
+
+
+@pytest.mark.parametrize(
+    ("excess", "jump", "unexplained", "words"),
+    [
+        (0.0, 1.51, False, []),
+        (0.0, 1.49, False, ["the largest jump of the error is 1.5 nats; below 1.5"]),
+        (0.25, 9.0, True, ["the residual ratio of 3 terms is 0.25 ± 0.1 beyond"]),
+        (np.inf, 9.0, False, ["too large for its bias .* moments of 3 terms"]),
+    ],
+)
+def test_what_a_fit_says_of_itself(caplog, excess, jump, unexplained, words):
+    asked = []
+
+    def beyond(errors):
+        asked.append(errors)
+        return unexplained
+
+    model = SimpleNamespace(excess=excess, excess_std=0.1, unexplained=beyond)
+    method._warn(model, 3, jump)
+    assert len(caplog.messages) == len(words)
+    for message, word in zip(caplog.messages, words, strict=True):
+        assert re.search(word, message)
+    path = SimpleNamespace(supports={3: (0, 1, 2)}, errors={3: 0.04})
+    for tau, ratio in ((0.2, 0.25), (-0.1, 0.0), (1.0, 1e300)):
+        pair = SimpleNamespace(minimise=lambda support, tau=tau: (tau, None))
+        about = method._diagnostics(path, pair, 3, jump, model)
+        assert about["residual_ratio"][0] == pytest.approx(ratio)
+        assert about["trusted"][0] == int(jump > 1.5 and not unexplained)
+    assert about["jump"][:2] == (jump, "1") and about["excess"][0] == excess
+    assert about["acceleration_error"][0] == 0.04 and about["excess_std"][0] == 0.1
+    assert set(asked) == {6.0}
+
+
+@pytest.mark.parametrize(
+    ("driven", "common", "reference", "fixed", "value"),
+    [
+        (True, (), 3, 2, 1.0),
+        (False, (), 7, 1, -4.0),
+        (False, (0,), 7, 0, 0.5),
+        (False, (), 9, 2, 0.5),
+        (False, (0, 1), 9, 1, 0.5),
+    ],
+)
+def test_the_scale_is_that_of_the_input_the_reference_or_the_largest_inertia(
+    monkeypatch, driven, common, reference, fixed, value
+):
+    """Inertia c² K_kk of unit columns is 1, 2 and 18."""
+    seen = []
+
+    def refit(compiled, chosen, motion, fixed):
+        seen.append((chosen.tolist(), fixed))
+        return Refit(
+            np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.0, 0.2]), 0, np.ones(2)
+        )
+
+    monkeypatch.setattr(method, "refit", refit)
+    ratio = SimpleNamespace(
+        minimise=lambda support: (0.0, np.array([1.0, -1.0, 3.0])),
+        gram=np.ones((4, 4)),
+        metric=np.ones((4, 4)) + np.diag([1.0, 2.0, 99.0, 2.0]),
+    )
+    terms = SimpleNamespace(reference=reference, reference_coefficient=-4.0)
+    motion = SimpleNamespace(force=1.0 if driven else None)
+    columns, support = np.array([3, 7, 8, 5]), (0, 1, 3)
+    if driven:
+        columns, support = columns[:3], (0, 1, 3)  # the input is the fourth
+    found = method._fitted(support, ratio, None, columns, terms, motion, common)
+    assert seen == [([3, 7] if driven else [3, 7, 5], fixed)]
+    np.testing.assert_allclose(found.coefficients, value * np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_allclose(found.std, abs(value) * np.array([0.1, 0.0, 0.2]))
+
+
+def candidates(status, diagonal, damping=()):
+    return xr.Dataset(
+        {
+            "status": ("term", np.array(status, dtype=object)),
+            "dissipation_status": ("loss", np.array(damping, dtype=object)),
+            "gram": (("replicate", "column", "other"), np.diag(diagonal)[None]),
+        },
+        {"column": [f"t{i}" for i in range(len(diagonal))]},
+    )
+
+
+def test_candidates_that_algebra_or_a_rest_removes_are_not_searched(caplog):
+    status = ["null", "independent", "reference", "duplicate", "independent"]
+    data = candidates(status, [1, 1, 1, 1, 0, 1, 0], ["independent", "null"])
+    assert method.free_columns(data).tolist() == [1, 2, 5]
+    assert "left out: t4; let every coordinate move" in caplog.text
+    caplog.clear()
+    assert method.free_columns(candidates(["reference"], [1e-30])).tolist() == [0]
+    assert not caplog.text
+    for status, diagonal in ((["null"], [1.0]), (["reference"], [0.0])):
+        with pytest.raises(ValueError, match="no candidate is left: algebra removes"):
+            method.free_columns(candidates(status, diagonal))
+
+
+def test_the_noise_of_each_channel_is_told():
+    noise = np.array([[[0.1, 0.2], [0.3, 0.4]]])
     data = xr.Dataset(
-        {"noise_std": (("replicate", "dof", "channel"), values)},
+        {"noise_std": (("replicate", "dof", "channel"), noise)},
         {"channel": ["q", "qdot"]},
     )
-    result = method._noise(data)
-    assert list(result) == ["noise_q", "noise_qdot"]
-    for k, (dims, std, unit, _) in enumerate(result.values()):
-        assert (dims, unit) == (("dof",), "mixed")
-        np.testing.assert_array_equal(std, values[0, :, k])
-    assert method._noise(xr.Dataset()) == {}
+    found = method._noise(data)
+    assert list(found) == ["noise_q", "noise_qdot"]
+    assert found["noise_qdot"][1].tolist() == [0.2, 0.4]
+    assert found["noise_q"][0] == ("dof",) and found["noise_q"][3].endswith("in q")
+    assert method._noise(data.drop_vars("noise_std")) == {}
 
 
 def equations_of(status, of_losses=(), moves=(), square=0.0):
@@ -516,21 +531,6 @@ def equations_of(status, of_losses=(), moves=(), square=0.0):
         },
         {"column": names},
     )
-
-
-def test_candidates_are_those_that_algebra_leaves_and_that_move(caplog):
-    status = "reference", "independent", "null", "duplicate", "independent"
-    losses = "independent", "dependent", "independent"
-    data = equations_of(status, losses, [0, 1, 2, 3, 5, 6])
-    assert method.free_columns(data).tolist() == [0, 1, 5]
-    assert "left out: term 4, term 7;" in caplog.text
-    caplog.clear()
-    every = equations_of(status, losses, range(8))
-    assert method.free_columns(every).tolist() == [0, 1, 4, 5, 7]
-    assert not caplog.records
-    for none in (equations_of(("null",), (), [0]), equations_of(("reference",))):
-        with pytest.raises(ValueError, match="no candidate is left"):
-            method.free_columns(none)
 
 
 @pytest.mark.parametrize("square", [0.0, 4.0])
