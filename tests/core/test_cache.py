@@ -1,10 +1,12 @@
 """The cache: computed once, told apart by key and source, not used if damaged."""
 
 import os
+from pathlib import Path
 
 import pytest
 
-from leastaction.core.cache import cache_folder, cached
+from leastaction.core import cache
+from leastaction.core.cache import cache_folder, cached, write_to_cache
 
 
 @pytest.fixture
@@ -89,3 +91,51 @@ def test_without_a_folder_everything_is_computed(ask, monkeypatch, folder):
 def test_a_result_without_json_is_not_kept(ask):
     assert ask("a", None) == (None, 1)
     assert ask("a", None) == (None, 2)
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o744, 0o755])
+def test_a_folder_that_others_may_read_is_used(ask, mode):
+    cache_folder().mkdir()
+    cache_folder().chmod(mode)
+    assert ask("a", {"x": 1}) == ask("a", {"x": 2})
+    (path,) = entries()
+    assert path.stat().st_mtime == 0
+
+
+def test_a_cache_needs_room_for_four_mebibytes(ask, monkeypatch):
+    asked = []
+
+    def full(file, start, size):
+        asked.append((start, size))
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(cache.os, "posix_fallocate", full)
+    with pytest.warns(UserWarning, match="is not used: No space left"):
+        assert ask("a", {"x": 1}) == ({"x": 1}, 1)
+    assert asked == [(0, 2**22)]
+
+
+def test_whether_a_file_was_written_is_said(ask, tmp_path):
+    path = cache_folder() / "text"
+    assert write_to_cache("one", path) and path.read_text() == "one"
+    (cache_folder() / "folder" / "inside").mkdir(parents=True)
+    assert not write_to_cache("one", cache_folder() / "folder")
+    assert sorted(p.name for p in cache_folder().iterdir()) == ["folder", "text"]
+    with pytest.warns(UserWarning, match="is not used"):
+        assert not write_to_cache("one", path / "text")
+
+
+@pytest.mark.parametrize(
+    ("variables", "folder"),
+    [
+        ({"LEASTACTION_CACHE": "/a/b", "XDG_CACHE_HOME": "/c"}, "/a/b"),
+        ({"XDG_CACHE_HOME": "/c"}, "/c/leastaction"),
+        ({"HOME": "/d"}, "/d/.cache/leastaction"),
+    ],
+)
+def test_the_folder_is_that_of_the_environment(monkeypatch, variables, folder):
+    for name in ("LEASTACTION_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert cache_folder() == Path(folder)

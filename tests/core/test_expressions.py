@@ -9,7 +9,17 @@ import sympy as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leastaction.core.expressions import ExpressionError, check_name, parse, symbol
+from leastaction.core.expressions import (
+    ExpressionError,
+    check_name,
+    function_depth,
+    names_in,
+    parse,
+    symbol,
+    terms_written_out,
+    to_code,
+    to_text,
+)
 
 NAMES = ("x", "xdot", "k")
 x, k = symbol("x"), symbol("k")
@@ -267,3 +277,106 @@ def test_plain_names_are_usable(name):
 def test_names_that_could_not_stand_in_an_expression_are_refused(name):
     with pytest.raises(ValueError, match=r"quantity|reserved"):
         check_name(name)
+
+
+TEN = "10**50"
+
+
+@pytest.mark.parametrize(
+    ("inside", "beyond", "words"),
+    [
+        ("x".ljust(5000), "x".ljust(5001), "has 5001 characters; at most 5000 are"),
+        ("-" * 60 + "x", "-" * 61 + "x", "nested deeper than 60 levels"),
+        ("sin(" * 8 + "x" + ")" * 8, "sin(" * 9 + "x" + ")" * 9, "beyond 8 levels"),
+        ("x**60", "x**61", "exponent larger than 60"),
+        ("x**-60", "x**-61", "exponent larger than 60"),
+        ("(x**30)**2", "(x**31)**2", "exponent larger than 60"),
+        ("x**30*x**30", "x**30*x**31", "exponent larger than 60"),
+        ("x**30/x**-30", "x**30/x**-31", "exponent larger than 60"),
+        ("1." + "0" * 38, "1." + "0" * 39, "a number of more than 40 digits"),
+        ("1e30", "1.1e30", "a number outside 1e-30"),
+        ("1e-30 + 0*x", "9e-31", "a number outside 1e-30"),
+        ("(x + k + xdot)**30", "(x + k + xdot)**31", "a power with more than 500"),
+        ("(x + k + xdot)**-30", "(x + k + xdot)**-31", "a power with more than 500"),
+        ("(x + 1)**20*(k + 1)**22", "(x + 1)**20*(k + 1)**23", "product with more"),
+        (f"{TEN}*{TEN}", f"{TEN}*{TEN}*2", r"a number larger than 1e\+100"),
+        ("1000**33", "10000**50", r"a number larger than 1e\+100"),
+        ("1000**33", "10000**51", "a power with more than 300 digits"),
+        (f"(({TEN}*10**49 + 1)/({TEN}*{TEN} + 3))**0.5", "2**301", "300 digits"),
+        ("atan2(x, k)", "atan2(x)", "atan2 takes 2 arguments, not 1"),
+        ("sin(x)", "sin(x, k)", "sin takes 1 arguments, not 2"),
+        ("x + (k - 1)", "x - (k // 1)", r"only \+ - \* / \*\* are operators"),
+        ("x/k", "x/(k - k)", "division by zero"),
+    ],
+)
+def test_limits_are_those_of_the_messages(inside, beyond, words):
+    assert parse(inside, NAMES).free_symbols <= {x, k, symbol("xdot")}
+    with pytest.raises(ExpressionError, match=words):
+        parse(beyond, NAMES)
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [("x +* k", 3), ("(k +\n x +* k)", 9), ("x + " * 30 + "oops" + " + x" * 30, 120)],
+)
+def test_a_message_shows_what_is_around_the_culprit(text, position):
+    with pytest.raises(ExpressionError) as caught:
+        parse(text, NAMES)
+    assert caught.value.position == position
+    first, shown, pointer = str(caught.value).splitlines()
+    assert first.endswith(f"(at character {position + 1})")
+    around = text[max(0, position - 60) : position + 60].replace("\n", " ")
+    assert shown == f"    {around}"
+    assert pointer.index("^") == 4 + min(position, 60)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("x**2", "((v_x)*(v_x))"),
+        ("x**8", "(" + "*".join(["(v_x)"] * 8) + ")"),
+        ("x**9", "v_x**9"),
+        ("(x + 1)**3", "((v_x + 1)*(v_x + 1)*(v_x + 1))"),
+        ("1/x", "1/v_x"),
+        ("abs(x)", "abs(v_x)"),
+        ("sign(x)", "np.sign(v_x)"),
+        ("x/3", f"(({1 / 3!r}))*v_x"),
+        ("sin(k)", "math.sin(v_k)"),
+        ("7", "7"),
+    ],
+)
+def test_code_of_a_kernel_has_products_for_small_powers(text, code):
+    (written,) = to_code([parse(text, NAMES)], lambda name: f"v_{name}")
+    assert written == code
+
+
+def test_a_second_derivative_of_a_modulus_vanishes_in_a_kernel():
+    second = sp.diff(sp.Abs(x), x, 2)
+    (written,) = to_code([second], lambda name: "2.0")
+    assert written == "2*0.0"
+
+
+@pytest.mark.parametrize(
+    ("text", "terms", "depth"),
+    [
+        ("x", 1, 0),
+        ("x + k + 1", 3, 0),
+        ("(x + k + 1)**2", 6, 0),
+        ("(x + 1)*(k + 1)", 4, 0),
+        ("(x + 1)**-2", 1, 0),
+        ("(x + 1)**0.5", 1, 0),
+        ("sin(x)**2", 3, 1),
+        ("exp(x)*cos(k)", 2, 1),
+        ("exp(sin(x) + cos(tan(x)))", 1, 3),
+    ],
+)
+def test_terms_written_out_are_counted(text, terms, depth):
+    expression = parse(text, NAMES)
+    assert (terms_written_out(expression), function_depth(expression)) == (terms, depth)
+
+
+def test_a_text_is_read_back_and_its_names_are_listed():
+    one = parse("abs(x)*k**2/3 - atan2(x, k)", NAMES)
+    assert "abs(x)" in to_text(one) and parse(to_text(one), NAMES) == one
+    assert names_in("1e3*x + pi*sin(k_1) - x*y2") == ["x", "k_1", "y2"]
+    assert names_in(2.5) == []

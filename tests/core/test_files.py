@@ -1,9 +1,12 @@
 """Files between stages: absent or complete, checked at the door, equal if equal."""
 
+import errno
 import os
+import re
 import signal
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,13 +16,20 @@ import pytest
 import xarray as xr
 from support import observe, oscillator, recommended
 
+from leastaction.core import files
 from leastaction.core.contracts import ContractError, check, contracts, problems
 from leastaction.core.files import (
     ROOM_FOR_METADATA,
     Replicates,
     add_mark,
+    atomic_write,
+    columns_of_foreign,
+    entry_of,
     load,
+    load_parts,
+    open_foreign,
     save,
+    save_figure,
     save_replicates,
     save_text,
     sizes,
@@ -469,3 +479,261 @@ def test_models_with_and_without_damping_candidates_come_back(tmp_path, damping)
     assert found.sizes["dissipation_term"] == len(damping)
     assert [str(t) for t in found["dissipation_term"].values] == damping
     assert len(Replicates(tmp_path / "model.nc")) == 2
+
+
+def test_a_file_ends_in_the_checksum_of_all_its_bytes(tmp_path):
+    """Of a file of several pieces, up to its last byte."""
+    for size in (0, 1, 2**20, 2**20 + 7):
+        path = tmp_path / "a.bin"
+        path.write_bytes(content := np.random.default_rng(size).bytes(size))
+        add_mark(path)
+        assert path.read_bytes() == content + b"\nCRC-32 %08x\n" % zlib.crc32(content)
+        files._check_mark(path)
+    assert netCDF4.get_chunk_cache()[0] == 2**20
+
+
+def test_a_checksum_is_compared_once_for_all_replicates(tmp_path, monkeypatch):
+    save(ensemble((0, 1)), tmp_path / "a.nc", "observations")
+    compared = []
+    monkeypatch.setattr(files, "_check_mark", compared.append)
+    assert len(list(Replicates(tmp_path / "a.nc"))) == 2 and len(compared) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/dev/null", "is a device or a pipe; expected a file"),
+        (".", "is a folder; expected a file in it"),
+        ("a\0b", "is no path: it holds NUL"),
+    ],
+)
+def test_what_is_no_file_is_refused(path, words):
+    for read in (load, columns_of_foreign):
+        with pytest.raises(ContractError, match=words):
+            read(path)
+
+
+@pytest.mark.parametrize(("part", "refused"), [(0.9, False), (1.2, True)])
+def test_a_file_may_ask_for_four_times_its_bytes(tmp_path, part, refused):
+    path = tmp_path / "a.nc"
+    size = 200_000
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("n", size // 8)
+        file.createVariable("x", "f8", ["n"])[:] = 1.0
+        file.createDimension("much", int((4 * part - 1) * size / 8))
+        file.createVariable("y", "f8", ["much"], zlib=True, chunksizes=[2**14])
+    if refused:
+        with pytest.raises(ContractError, match="bytes, but its variables ask for"):
+            files._refuse_inflated(path)
+    else:
+        files._refuse_inflated(path)
+
+
+def large(tmp_path, samples):
+    """A dataset, not read, of one variable of so many numbers, none of them written."""
+    path = tmp_path / "large.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("replicate", 1)
+        file.createDimension("time", samples)
+        shape = ("replicate", "time")
+        file.createVariable("q", "f8", shape, chunksizes=(1, samples))
+    return xr.open_dataset(path, engine="netcdf4")
+
+
+@pytest.mark.parametrize(("more", "read"), [(0, True), (1, False)])
+def test_variables_of_16_mb_are_read_ahead(tmp_path, monkeypatch, more, read):
+    monkeypatch.setattr(files, "check", lambda piece, *_, **__: piece)
+    with large(tmp_path, 2**21 + more) as dataset:
+        piece = files._replicate(dataset, "a.nc", 0)
+        assert piece["q"].variable._in_memory == read
+
+
+@pytest.mark.parametrize(
+    ("path", "results", "entry"),
+    [
+        ("out/p/e/observations.nc", {"p/e/observations": "1"}, "p/e/observations"),
+        ("p/e/ours/model.1_of_2.nc", {"p/e/ours/model": "1"}, "p/e/ours/model"),
+        ("p/e/ours/model.nc", {"e/ours/model": "1"}, "e/ours/model"),
+        ("p/e/model.nc", {"e/model": "1"}, None),
+        ("a/p/e/ours/model.nc", {"a/p/e/ours/model": "1"}, None),
+    ],
+)
+def test_a_place_is_that_of_the_result_of_its_name(path, results, entry):
+    if entry is not None:
+        assert entry_of(path, results) == (entry, "1")
+        return
+    with pytest.raises(ContractError, match="is no place of one of the results"):
+        entry_of(path, results)
+
+
+def test_a_result_of_another_place_or_of_other_settings_is_refused(tmp_path):
+    path = tmp_path / "p" / "e" / "observations.nc"
+    results = {"p/e/observations": "1f"}
+    save(ensemble((0, 1)), path, "observations", results)
+    assert load(path, results=results).attrs["made_with"] == "1f"
+    assert len(Replicates(path, results=results)) == 2
+    assert len(files.load_all([path, path], results)) == 2
+    with pytest.raises(ContractError, match="made with other settings"):
+        Replicates(path, results={"p/e/observations": "2f"})
+    copy = tmp_path / "q" / "e" / "observations.nc"
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes(path.read_bytes())
+    with pytest.raises(ContractError, match="is the result p/e/obs.*expected q/e/obs"):
+        load(copy, results={"q/e/observations": "1f"})
+    save(ensemble(), copy, "observations")
+    with pytest.raises(ContractError, match="of nothing that it names; expected q/e"):
+        load(copy, results={"q/e/observations": "1f"})
+    long = ensemble().assign_attrs(result="r" * 500, made_with="")
+    save(long, copy, "observations")
+    with pytest.raises(ContractError, match=f"result {'r' * 200}; expected"):
+        load(copy, results={"q/e/observations": "1f"})
+
+
+def test_files_without_replicates_are_refused(tmp_path):
+    data = ensemble().isel(replicate=0, drop=True).assign_attrs(contract="observations")
+    with pytest.raises(ContractError, match="differ in their replicates: .*None"):
+        Replicates(marked(data, tmp_path / "a.nc"))
+
+
+def test_parts_of_a_file_come_back_as_they_were_written(tmp_path):
+    """Beside its dataset; times stay numbers, and a mark of absent values a value."""
+    part = ensemble().assign_attrs(contract="observations")
+    part["time"].attrs["units"] = "s"
+    part["q"].attrs["missing_value"] = part["q"].values[0, 0, 0, 0]
+    data, path = ensemble((0, 1)), tmp_path / "a.nc"
+    save(data, path, "observations", parts={"first": part, "second": part})
+    found = load_parts(path)
+    assert list(found) == ["first", "second"]
+    xr.testing.assert_equal(found["first"], part)
+    xr.testing.assert_equal(load(path), data)
+    with pytest.raises(ContractError, match="a.nc, bad"):
+        bad = nan(ensemble()).assign_attrs(contract="observations")
+        save(data, path, "observations", parts={"bad": bad})
+    with pytest.raises(ContractError, match="there is nothing to write"):
+        save_replicates([], path, "observations")
+
+
+def test_times_of_a_calendar_stay_numbers(tmp_path):
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("n", 3)
+        file.createVariable("t", "f8", ["n"])[:] = [0.0, 1.0, 2.0]
+        file["t"].units = "days since 2000-01-01"
+        file.createVariable("x", "f8", ["n"])[:] = [1.0, -9.0, 3.0]
+        file["x"].missing_value = -9.0
+        file.createVariable("one", "f8", [])[:] = 1.0
+    assert columns_of_foreign(path) == ["t", "x"]
+    with open_foreign(path, ["t", "x"]) as dataset:
+        assert dataset["t"].values.tolist() == [0.0, 1.0, 2.0]
+        np.testing.assert_array_equal(dataset["x"], [1.0, np.nan, 3.0])
+    with open_foreign(path, ["x"]) as dataset:
+        assert list(dataset.variables) == ["x"]
+    own = ensemble().assign_attrs(contract="observations")
+    own["q"].attrs["missing_value"] = own["q"].values[0, 0, 0, 0]
+    found = load(marked(own, tmp_path / "b.nc"))
+    np.testing.assert_array_equal(found["q"], own["q"])
+
+
+def foreign(path, kind="f8", shape=(3,), attributes=(), **more):
+    """A NetCDF file with a variable x, of which nothing is written."""
+    with netCDF4.Dataset(path, "w") as file:
+        names = [f"n{i}" for i in range(len(shape))]
+        for name, size in zip(names, shape, strict=True):
+            file.createDimension(name, size)
+        if kind == "compound":
+            kind = file.createCompoundType(np.dtype([("a", "f8")]), "pair")
+        x = file.createVariable("x", kind, names, **more)
+        for key, value in dict(attributes).items():
+            x.setncattr(key, value)
+        return [
+            *files._oversized(file, ["x"]),
+            *files._spoilt_attributes(file, ["x"]),
+        ]
+
+
+CHUNKS = {"chunksizes": (2**14,)}
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({}, None),
+        ({"kind": "i2"}, None),
+        ({"kind": "u4"}, None),
+        ({"kind": "S1"}, None),
+        ({"kind": str}, None),
+        ({"kind": "compound"}, "variable 'x' holds .*; expected numbers or text"),
+        ({"shape": (2**23,), **CHUNKS}, None),
+        ({"shape": (2**23 + 1,), **CHUNKS}, f"'x' asks for {2**26 + 8} bytes; exp"),
+        ({"kind": str, "shape": (2**22,), **CHUNKS}, None),
+        ({"kind": str, "shape": (2**22 + 1,), **CHUNKS}, f"asks for {2**26 + 16}"),
+        ({"shape": (None,), "chunksizes": (2**23,)}, None),
+        (
+            {"shape": (None, 3), "chunksizes": (2**23, 2)},
+            f"a chunk of 'x' asks for {2**27} bytes; expected {2**26} at most",
+        ),
+        ({"attributes": {"scale_factor": 2.0}}, None),
+        ({"attributes": {"scale_factor": np.nan}}, "'scale_factor' of variable 'x'"),
+        ({"attributes": {"add_offset": np.inf}}, "'add_offset' of variable 'x'"),
+        ({"attributes": {"add_offset": "1"}}, "'1'; expected one number"),
+        ({"attributes": {"scale_factor": [1.0, 2.0]}}, "expected one number"),
+        ({"attributes": {"missing_value": np.nan}}, None),
+        ({"attributes": {"missing_value": [1.0, 2.0]}}, "'missing_value' of variable"),
+        ({"attributes": {"missing_value": "none"}}, "'none'; expected one number"),
+        ({"attributes": {"other": "none"}}, None),
+        ({"attributes": {"_Encoding": "UTF-8"}}, None),
+        ({"attributes": {"_Encoding": "latin-1"}}, "text encoding 'latin-1'; expec"),
+    ],
+)
+def test_a_variable_of_anybody_may_ask_for_64_mb_of_numbers(tmp_path, how, words):
+    problems = foreign(tmp_path / "a.nc", **how)
+    if words is None:
+        assert not problems
+        return
+    (text,) = problems
+    assert re.search(words, text)
+    with pytest.raises(ContractError), open_foreign(tmp_path / "a.nc", ["x"]):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("error", "free", "full"),
+    [
+        (RuntimeError("NetCDF: HDF error"), 2**20, True),
+        (RuntimeError("NetCDF: HDF error"), 2**20 + 1, False),
+        (OSError(errno.ENOSPC, "no space"), 2**40, True),
+        (OSError(errno.EIO, "broken"), 2**40, False),
+    ],
+)
+def test_a_disk_is_full_without_a_mebibyte(tmp_path, monkeypatch, error, free, full):
+    usage = SimpleNamespace(free=free)
+    monkeypatch.setattr("leastaction.core.files.shutil.disk_usage", lambda _: usage)
+    target = tmp_path / "a.txt"
+    with pytest.raises((OSError, RuntimeError)) as caught, atomic_write(target):
+        raise error
+    assert ("the disk is full" in str(caught.value)) == full
+    if full:
+        assert caught.value.errno == errno.ENOSPC and str(free) in str(caught.value)
+
+
+def test_numbers_of_one_replicate_are_one_chunk(tmp_path):
+    """Text has the chunks of its library."""
+    save(ensemble((0, 1)), tmp_path / "a.nc", "observations")
+    with netCDF4.Dataset(tmp_path / "a.nc") as file:
+        assert file["q"].chunking() == [1, 2, 6, 1]
+        assert file.dimensions["replicate"].isunlimited()
+        assert list(file["q"].ncattrs()) == sorted(file["q"].ncattrs())
+
+
+@pytest.mark.parametrize("kind", ["svg", "pdf", "png"])
+def test_a_figure_has_the_format_of_its_suffix_and_no_date(tmp_path, kind):
+    class Figure:
+        def savefig(self, path, format, metadata):
+            self.seen = format, metadata
+            Path(path).write_text("x")
+
+    figure = Figure()
+    save_figure(figure, tmp_path / f"a.b.{kind}")
+    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": None}
+    assert figure.seen == (kind, dates[kind])
+    assert [p.name for p in tmp_path.iterdir()] == [f"a.b.{kind}"]

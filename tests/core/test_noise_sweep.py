@@ -2,10 +2,18 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from stages import simulate
 from support import PENDULUM, motion_settings, system
 
-from leastaction.core.noise_sweep import over_cases, recorded
+from leastaction.core.noise_sweep import (
+    along_replicates,
+    cases,
+    gathered,
+    over_cases,
+    over_models,
+    recorded,
+)
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +92,66 @@ def test_pendulum_draws_do_not_depend_on_the_modes():
     assert np.array_equal(
         both["noise_q"].sel(noise_mode="shared"), one["noise_q"].isel(noise_mode=0)
     )
+
+
+def sweep(modes=("a", "b"), levels=(0.0, 0.2)):
+    """Results by case: a number of each, one that all share, and a text."""
+    return {
+        (mode, level): xr.Dataset(
+            {
+                "x": (("replicate", "n"), [[10.0 * i + j, 1.0]]),
+                "same": ("replicate", [5.0]),
+                "fixed": ("n", [7.0, 8.0]),
+            },
+            {"replicate": [3]},
+        )
+        for i, mode in enumerate(modes)
+        for j, level in enumerate(levels)
+    }
+
+
+@pytest.mark.parametrize("levels", [(0.2,), (0.2, 0.0)])
+@pytest.mark.parametrize("modes", [("b",), ("b", "a")])
+def test_results_of_cases_are_put_together_in_their_order(modes, levels):
+    found = gathered(sweep(modes, levels), same=["same"])
+    assert found["noise_mode"].values.tolist() == [*modes]
+    assert found["noise_level"].values.tolist() == [*levels]
+    assert found["noise_level"].attrs["long_name"].startswith("standard deviation")
+    assert found["x"].dims == ("replicate", "noise_mode", "noise_level", "n")
+    expected = [[10.0 * i + j for j in range(len(levels))] for i in range(len(modes))]
+    np.testing.assert_array_equal(found["x"][0, ..., 0], expected)
+    assert found["same"].dims == ("replicate",) and found["fixed"].dims == ("n",)
+    every = gathered(sweep(modes, levels))
+    assert every["same"].dims == ("replicate", "noise_mode", "noise_level")
+
+
+def test_models_of_all_cases_or_of_those_selected_are_worked_on():
+    model = gathered(sweep())
+    done = over_models(lambda one: one + 1, model)
+    xr.testing.assert_equal(done["x"], model["x"] + 1)
+    some = over_models(lambda one: one + 1, model, {"levels": [0.2]}, same=["same"])
+    assert some["noise_level"].values.tolist() == [0.2]
+    assert some["same"].dims == ("replicate",)
+    np.testing.assert_array_equal(some["x"][0, :, 0, 0], [2.0, 12.0])
+    alone = model.isel(noise_mode=0, noise_level=0, drop=True)
+    assert over_models(lambda one: one, alone) is alone
+
+
+def test_cases_have_the_order_of_the_recordings():
+    model = gathered(sweep())
+    every = [("a", 0.0), ("a", 0.2), ("b", 0.0), ("b", 0.2)]
+    assert [*cases(model)] == [*cases(model, {"modes": []})] == every
+    assert [*cases(model, {"modes": ["b", "a"]})] == every
+    assert [*cases(model, {"modes": ["b"], "levels": [0.2]})] == every[3:]
+    with pytest.raises(ValueError, match=r"noise_mode: \['c'\] are not among"):
+        [*cases(model, {"modes": ["c", "a"]})]
+
+
+def test_replicates_are_put_together_as_in_one_file():
+    pieces = [
+        case.assign_coords(replicate=[k]) for k, case in enumerate(sweep().values())
+    ]
+    found = along_replicates(pieces)
+    assert found["replicate"].values.tolist() == [0, 1, 2, 3]
+    assert found["x"][:, 0].values.tolist() == [0.0, 1.0, 10.0, 11.0]
+    assert found["fixed"].dims == ("n",) and list(found.data_vars) == list(pieces[0])

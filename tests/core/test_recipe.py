@@ -1,11 +1,16 @@
 """Recipes: their settings by name, what they refuse, and methods that go together."""
 
+import contextlib
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import leastaction as la
 from leastaction.core.recipe import (
     Recipe,
+    _undamped,
+    _unrecorded,
     kind_of_data,
     raised,
     recommended,
@@ -221,3 +226,125 @@ def test_an_error_becomes_a_sentence():
     assert [*raised("here", lambda: wrong(ValueError("no")))] == ["here: no"]
     with pytest.raises(TypeError):
         [*raised("here", lambda: wrong(TypeError("no")))]
+
+
+class Stopped(Exception):
+    """What reaches the steps of a recipe."""
+
+
+def reached(monkeypatch, recipe, data, library, **more):
+    """The replicate, the candidates and the bar of a fit."""
+
+    def stop(self, one, library, advance):
+        raise Stopped(one, library)
+
+    @contextlib.contextmanager
+    def bar(*arguments):
+        bars.append(arguments)
+        yield None
+
+    bars = []
+    monkeypatch.setattr(Recipe, "dataset", stop)
+    monkeypatch.setattr("leastaction.core.progress.progress_bar", bar)
+    with pytest.raises(Stopped) as caught:
+        recipe.fit(data, library, **more)
+    return *caught.value.args, bars
+
+
+def test_a_fit_is_of_the_first_replicate_with_a_bar_of_three_steps(monkeypatch):
+    truth = System("xdot**2/2 - 2*x**2")
+    start = {"x": 1.0, "xdot": 0.0}
+    data = truth.simulate(duration=1, time_step=0.1, initial_state=start, replicates=2)
+    one, library, bars = reached(monkeypatch, motions(), data, LIBRARY)
+    assert one.replicate.values.tolist() == [0] and bars == [(3, True)]
+    assert "volatility" not in library
+    one, *_, bars = reached(
+        monkeypatch, motions(), data, LIBRARY, replicate=1, progress=False
+    )
+    assert one.replicate.values.tolist() == [1] and bars == [(3, False)]
+
+
+@pytest.mark.parametrize(
+    ("library", "volatility"),
+    [(LIBRARY, [{"terms": [1]}]), (LIBRARY | {"volatility": ["x"]}, "x")],
+)
+def test_a_recipe_with_a_volatility_has_a_constant_one_by_default(
+    monkeypatch, library, volatility
+):
+    ensemble = la.recipes.ensembles.recommended()
+    _, found, _ = reached(monkeypatch, ensemble, MOTION, library, time=TIME)
+    expected = volatility if volatility != "x" else [{"terms": ["x"]}]
+    assert found["volatility"] == expected
+
+
+@pytest.mark.parametrize(
+    ("recipe", "data", "contract"),
+    [
+        (shaken, {"x": MOTION["x"]}, "displacements"),
+        (la.recipes.ensembles.recommended, MOTION, "observations"),
+    ],
+)
+def test_coordinates_alone_are_displacements(monkeypatch, recipe, data, contract):
+    one, *_ = reached(monkeypatch, recipe(), data, LIBRARY, time=TIME)
+    assert one.attrs["contract"] == contract
+    np.testing.assert_array_equal(one["q"].values.ravel(), MOTION["x"])
+
+
+def stub(name="stub", **attributes):
+    return SimpleNamespace(name=lambda: name, **attributes)
+
+
+@pytest.mark.parametrize(
+    ("ignores", "uses", "dissipation", "said"),
+    [
+        (False, ("lagrangian",), ["xdot**2"], True),
+        (True, ("lagrangian",), ["xdot**2"], False),
+        (False, ("lagrangian", "dissipation"), ["xdot**2"], False),
+        (False, ("lagrangian",), [], False),
+        (False, ("lagrangian",), None, False),
+    ],
+)
+def test_a_method_without_damping_says_so(ignores, uses, dissipation, said):
+    method = stub(ignores_dissipation=ignores, uses=uses)
+    found = [*_undamped(method, {"dissipation": dissipation})]
+    assert len(found) == said
+    if said:
+        assert found[0].startswith("assemble method 'stub' knows no damping, but")
+        assert "'gram'" in found[0].partition("; use ")[2]
+
+
+@pytest.mark.parametrize(
+    ("sensor", "noise", "velocities", "channels", "words"),
+    [
+        (None, {}, True, ("q", "qdot"), []),
+        ({"channels": ["q"]}, {}, True, ("q",), ["'stub' needs velocities"]),
+        ({"channels": ["q"]}, {}, False, ("q",), []),
+        ({"channels": ["q", "qdot"]}, {}, True, ("q",), []),
+        ({}, {}, True, ("q",), []),
+        (None, {"channels": ["q"]}, True, ("q", "qdot"), ["needs q, qdot, but"]),
+        (None, {"channels": ["q"]}, True, ("q",), []),
+        (None, {"channels": None}, True, ("q", "qdot", "qddot"), []),
+    ],
+)
+def test_a_method_says_which_channel_it_misses(
+    sensor, noise, velocities, channels, words
+):
+    recipe = SimpleNamespace(
+        assemble=stub(needs_velocities=velocities),
+        differentiate=stub(needs_channels=channels),
+    )
+    found = [*_unrecorded(recipe, {"sensor": sensor, "noise": noise})]
+    assert len(found) == len(words)
+    for text, word in zip(found, words, strict=True):
+        assert word in text
+
+
+def test_a_method_that_knows_no_input_is_refused_one(monkeypatch):
+    """Of recordings; that of an ensemble is part of its law."""
+    driven, recipe = example(section(), input={"x": "cos(time)"}), motions()
+    monkeypatch.setattr(type(recipe.identify), "knows_input", False)
+    (text,) = recipe.problems(driven)
+    assert "'null_vector' knows no input, but simulate.input drives x; use" in text
+    assert [*recipe.problems(example(section()))] == []
+    monkeypatch.setattr(type(recipe.identify), "knows_input", True)
+    assert [*recipe.problems(driven)] == []

@@ -10,6 +10,8 @@ from leastaction.core import sparse_regression as method
 from leastaction.core.sparse_regression import (
     deviation_of_absent,
     extended_penalty,
+    local_minimum,
+    neighbours,
     stlsq,
     term_price,
 )
@@ -195,3 +197,91 @@ def test_thresholds_leave_the_regression_on_what_is_large(threshold, expected):
     theta = np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.0], [0.0, 0.0, 0.6]])
     target = theta @ [2.0, 0.05, 0.5]
     np.testing.assert_allclose(stlsq(theta, target, threshold), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(("terms", "all_tried"), [(245, True), (246, False)])
+def test_up_to_thirty_thousand_subsets_are_all_tried(monkeypatch, terms, all_tried):
+    """C(245, 2) = 29 890, C(246, 2) = 30 135."""
+    sizes = []
+
+    def score(subsets):
+        sizes.append(len(subsets))
+        return np.asarray(subsets).sum(axis=1).astype(float)
+
+    def replaced(score, smaller, terms):
+        assert smaller == (0,) and terms == 246
+        return np.array([[0, 1]])
+
+    monkeypatch.setattr(method, "_score", lambda *_: score)
+    monkeypatch.setattr(method, "_replacements", replaced)
+    path = method.best_subset(np.ones((1, 300, terms)), np.ones((1, 300)), 2)
+    assert path.supports == ((), (0,), (0, 1))
+    assert sizes == [1, terms, math.comb(terms, 2) if all_tried else 1]
+
+
+def test_of_a_chain_of_better_neighbours_fifty_are_followed():
+    best = local_minimum(lambda s: np.array([-k for (k,) in s]), [0], [after])
+    assert best == [50]
+    best = local_minimum(lambda s: np.array([abs(k - 7) for (k,) in s]), [0], [after])
+    assert best == [7]
+
+
+def after(subset):
+    return [[subset[0] + 1]]
+
+
+def test_a_further_shell_is_looked_at_where_the_first_has_nothing_better():
+    seen = []
+
+    def score(subsets):
+        seen.append(len(subsets))
+        return np.array([abs(k - 10) for (k,) in subsets])
+
+    def none(subset):
+        return np.empty((0, 1), dtype=int)
+
+    def two(subset):
+        return [[subset[0] + 2], [subset[0] + 4]]
+
+    assert local_minimum(score, [0], [none, two]) == [10]
+    assert seen == [1, 2, 2, 2, 2]
+    seen.clear()
+    assert local_minimum(score, [0], [after, two]) == [10]
+    assert seen[:3] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("fewer", "more", "count"), [(0, 1, 3), (1, 1, 6), (2, 2, 3), (0, 0, 1), (1, 0, 2)]
+)
+def test_neighbours_have_members_fewer_and_more(fewer, more, count):
+    found = neighbours((1, 3), 5, fewer, more)
+    assert len(found) == count == len({tuple(s) for s in found})
+    for subset in found:
+        assert subset == sorted(subset) and set(subset) <= set(range(5))
+        assert len({1, 3} - set(subset)) == fewer and len(set(subset) - {1, 3}) == more
+
+
+def test_columns_that_are_combinations_have_no_coefficients(rng):
+    """Of those, the objective is that of nothing; the margin of it is rounding."""
+    a, b = rng.normal(size=(1, 20, 3)), rng.normal(size=(1, 20))
+    a[..., 1] = -3 * a[..., 0]
+    score = method._score(a, b, None)
+    both, one = score(np.array([[0, 1]]))[0], score(np.array([[0, 2]]))[0]
+    assert both == pytest.approx(np.square(b).sum())
+    x = np.linalg.lstsq(a[0][:, [0, 2]], b[0], rcond=None)[0]
+    assert one == pytest.approx(np.square(b[0] - a[0][:, [0, 2]] @ x).sum())
+    a[..., 1] += 1e-9 * a[..., 2]  # known by 1e-9
+    near = method._score(a, b, None)(np.array([[0, 1]]))[0]
+    assert near == pytest.approx(one, rel=1e-4)
+
+
+def test_thresholds_are_applied_twenty_times(monkeypatch):
+    """One term of thirty is lost each time."""
+
+    def lost(a, b, rcond):
+        assert rcond == 0.5
+        return np.append(np.ones(a.shape[1] - 1), 0.0), None
+
+    monkeypatch.setattr(np.linalg, "lstsq", lost)
+    found = stlsq(np.ones((3, 30)), np.ones(3), 0.1, rcond=0.5)
+    assert np.count_nonzero(found) == 10

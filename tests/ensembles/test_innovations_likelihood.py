@@ -336,3 +336,217 @@ def test_a_step_of_a_law_whose_innovations_are_linear_is_not_bent():
     assert moved == pytest.approx(theta + axes @ step)
     assert value == pytest.approx(likelihood.value(structure, moved)[0])
     assert likelihood._bent(fit, np.array([900.0, 0.0]), samples)[1] == -np.inf
+
+
+@pytest.mark.parametrize(("part", "rank"), [(0.9, 1), (1.1, 2)])
+def test_information_of_a_hundred_millionth_is_none(part, rank):
+    """Eigenvalues of a unit diagonal: 2 − 10⁻⁸ and 10⁻⁸, about."""
+    r = 1 - part * 1e-8
+    inverse, size = normalised_inverse(np.array([[4.0, 2 * r], [2 * r, 1.0]]))
+    assert size.tolist() == [2.0, 1.0]
+    assert np.linalg.matrix_rank(inverse, tol=1e-3) == rank
+    assert np.linalg.eigvalsh(inverse)[1] > (1e7 if rank == 2 else 0)
+
+
+class Coloured(Regression):
+    """A force with a correlation time τ changes innovations by τ x₃."""
+
+    seen = None
+
+    def innovations(self, structure, theta, order=2):
+        if not structure.coloured:
+            return super().innovations(structure, theta, order)
+        time, of_white = np.exp(theta[-1]), super().innovations(structure, theta)
+        self.seen = time
+
+        def of_record(number):
+            e, V = of_white(number)
+            e = e.copy()
+            e[:ROWS, 0] -= time * self.X[number][:, 3]
+            return e, V
+
+        return of_record
+
+
+def test_a_correlation_time_is_tested_at_half_a_sample():
+    """Its slope is that of a column, from none to it; others stay."""
+    likelihood, theta = Likelihood(Coloured()), np.array([0.7, -1.0, 0.5, -0.2])
+    axes = np.diag([1e-3, 2e-3, 1e-4, 1e-4])
+    how = Structure(LEAST), theta, axes
+    _, g, information = likelihood.pieces(*how, absent=[3], memory=True)
+    assert likelihood.model.seen == pytest.approx(0.5 * 0.1)
+    assert g[5] == pytest.approx(g[4]) and len(g) == 6
+    assert information[5, :4] == pytest.approx(information[4, :4])
+    assert information[5, 5] == pytest.approx(information[4, 4])
+    fit = Fit(*how[:2], 0.0, axes, np.zeros(4), np.eye(4), True)
+    z = likelihood.scores(fit, [3], memory=True)
+    assert z.shape == (2,) and z[0] == pytest.approx(z[1])
+    assert likelihood.scores(fit, [], memory=True) == pytest.approx(z[1:])
+
+
+class Nonlinear(Regression):
+    """With column 3, the filter is another, which is off by a constant."""
+
+    linear = np.array([True, True, True, False])
+
+    def innovations(self, structure, theta, order=2):
+        of_linear = super().innovations(structure, theta, order)
+        if 3 not in structure.columns:
+            return of_linear
+        return lambda number: (of_linear(number)[0] + 5.0, of_linear(number)[1])
+
+
+@pytest.mark.parametrize(
+    ("columns", "absent", "runs"),
+    [((0, 1), [2], 10), ((0, 1), [3], 11), ((0, 1), [2, 3], 12), ((0, 3), [1, 2], 11)],
+)
+def test_a_slope_is_taken_within_one_filter(columns, absent, runs):
+    """That of a candidate from the same filter without it, which is run once."""
+    model, theta = Nonlinear(), np.array([0.7, -1.0, 0.5, -0.2])
+    axes = np.diag([1e-3, 2e-3, 1e-4, 1e-4])
+    likelihood = Likelihood(model)
+    model.runs = 0
+    _, _, information = likelihood.pieces(
+        Structure(columns), theta, axes, absent=absent
+    )
+    assert model.runs == runs
+    X = model.X.reshape(-1, 4)[:, absent]
+    assert information[4:, 4:] == pytest.approx(X.T @ X / 0.25, rel=1e-6)
+
+
+class Scoring:
+    """The loop of a fit alone: g and I are prescribed, ℓ is 0, 1, 2 ..."""
+
+    def __init__(self, monkeypatch, slope, correlation=0.0, gains=True, free=None):
+        self.axes, self.dampings, self.asked = [], [], 0
+        self.slope, self.gains = np.array(slope), gains
+        self.information = np.array([[1.0, correlation], [correlation, 1.0]])
+        self.likelihood, self.theta = Likelihood(Regression()), np.array([1.0, 2.0])
+        for name in ("pieces", "_step", "_determined", "_principal"):
+            monkeypatch.setattr(self.likelihood, name, getattr(self, name))
+        self.likelihood.profiled = lambda structure, theta, order: (theta, 0.0)
+        self.likelihood._raised = lambda structure, theta, order: theta
+        counts = free or [2]
+        self.likelihood._free = lambda *_: np.arange(
+            counts.pop(0) if len(counts) > 1 else counts[0]
+        )
+        self.likelihood.scale = lambda structure, theta: np.array([3.0, 5.0])
+
+    def pieces(self, structure, theta, axes, order, per_sample):
+        self.axes.append(axes)
+        n = axes.shape[1]
+        return float(len(self.axes) - 1), self.slope[:n], self.information[:n, :n]
+
+    def _step(self, fit, damping, per_sample):
+        self.dampings.append(damping)
+        return self.theta, fit.value + (1.0 if self.gains else 0.0), 8 * damping
+
+    def _determined(self, fit):
+        self.asked += 1
+        return {0, 1}
+
+    def _principal(self, structure, theta, axes, matrix, size):
+        return 2 * axes
+
+    def fit(self, **more):
+        return self.likelihood.fit(Structure(LEAST), self.theta, **more)
+
+
+@pytest.mark.parametrize(
+    ("decrement", "calls", "asked"),
+    [(2.9e-3, 1, 0), (3.1e-3, 40, 40), (9.9, 40, 40), (10.1, 40, 0)],
+)
+def test_scoring_ends_at_a_twentieth_of_a_standard_error_or_after_forty_steps(
+    monkeypatch, decrement, calls, asked
+):
+    """Forces that are as good as none are looked for where a step gains little."""
+    one = Scoring(monkeypatch, [np.sqrt(decrement), 0.0])
+    fit = one.fit()
+    assert fit.converged == (calls == 1) and len(one.axes) == calls
+    assert one.asked == asked and fit.value == calls - 1
+    assert pytest.approx(np.diag([3e-4, 5e-4])) == one.axes[0]
+    if calls > 1:
+        assert pytest.approx(2 * one.axes[0]) == one.axes[1]
+        expected = np.maximum(1e-3 / 10.0 ** np.arange(40), 1e-9)
+        assert one.dampings == pytest.approx(expected)
+    one = Scoring(monkeypatch, [np.sqrt(0.5), 0.0], gains=False)
+    assert not one.fit().converged and len(one.axes) == 1
+
+
+@pytest.mark.parametrize(("condition", "converged"), [(0.9e6, True), (1.1e6, False)])
+def test_a_fit_along_axes_of_a_large_condition_turns_them(
+    monkeypatch, condition, converged
+):
+    r = (condition - 1) / (condition + 1)
+    one = Scoring(monkeypatch, [0.0, 0.0], correlation=r)
+    assert one.fit().converged == converged
+    assert len(one.axes) == (1 if converged else 40) and not one.dampings
+
+
+@pytest.mark.parametrize(
+    ("level", "calls"), [(3.9, 1), (2.1, 1), (1.9, 40), (-1.0, 40)]
+)
+def test_a_maximum_is_reckoned_with_up_to_twice_the_decrement(
+    monkeypatch, level, calls
+):
+    """At ℓ = 0, 1, ..., each with a decrement of one."""
+    one = Scoring(monkeypatch, [1.0, 0.0])
+    one.fit(levels=[level])
+    assert len(one.axes) == calls
+
+
+def test_a_parameter_that_no_longer_moves_leaves_the_axes(monkeypatch):
+    one = Scoring(monkeypatch, [1.0, 0.0], free=[2, 2, 1])
+    one.fit()
+    assert [a.shape for a in one.axes[:3]] == [(2, 2), (2, 1), (2, 1)]
+    assert one.axes[1].ravel() == pytest.approx([3e-4, 0.0])
+
+
+@pytest.mark.parametrize(("needed", "dampings"), [(0, 1), (1, 2), (3, 4), (99, 4)])
+def test_a_step_is_damped_eight_times_more_until_it_gains(
+    monkeypatch, needed, dampings
+):
+    """Or until no more than a decrement that is none is foreseen."""
+    likelihood, tried = Likelihood(Regression()), []
+
+    def profiled(structure, theta, order):
+        tried.append(theta[0])
+        return theta, (1.0 if len(tried) > needed else -1e-9)
+
+    def bent(fit, step, per_sample):
+        raise AssertionError("it fell by less than was foreseen")
+
+    monkeypatch.setattr(likelihood, "profiled", profiled)
+    monkeypatch.setattr(likelihood, "_bent", bent)
+    theta, axes = np.zeros(4), np.eye(4)[:, :2]
+    g = np.array([1.0, 0.0])
+    fit = Fit(Structure(LEAST), theta, 0.0, axes, g, np.diag([4.0, 1.0]), False)
+    moved, better, damping = likelihood._step(fit, 0.5, [])
+    expected = 0.25 / (1 + 0.5 * 8.0 ** np.arange(len(tried)))
+    assert tried == pytest.approx(expected) and len(tried) == dampings
+    assert damping == pytest.approx(0.5 * 8.0**dampings)
+    assert (better > 0) == (needed < 4) and moved[0] == tried[-1]
+
+
+def test_a_step_that_loses_more_than_was_foreseen_is_bent(monkeypatch):
+    likelihood, bends = Likelihood(Regression()), []
+    monkeypatch.setattr(likelihood, "profiled", lambda s, theta, o: (theta, -0.3))
+
+    def bent(fit, step, per_sample):
+        bends.append(step)
+        return fit.theta + 1, 2.0
+
+    monkeypatch.setattr(likelihood, "_bent", bent)
+    fit = Fit(
+        *(Structure(LEAST), np.zeros(4), 0.0, np.eye(4)[:, :1]),
+        *(np.array([0.5]), np.eye(1), False),
+    )
+    # Foreseen is a gain of slope²/(1 + damping) = ¼.
+    moved, better, damping = likelihood._step(fit, 1e-9, [])
+    assert better == 2.0 and moved[0] == 1.0 and damping == pytest.approx(8e-9)
+    assert len(bends) == 1 and bends[0] == pytest.approx([0.5])
+    fit.gradient[:] = 1.0  # and of one, of which it loses less
+    bends.clear()
+    likelihood._step(fit, 1e-9, [])
+    foreseen = 1 / (1 + 1e-9 * 8.0 ** np.arange(20))
+    assert bends[0] == pytest.approx([foreseen[foreseen < 0.3][0]])

@@ -111,9 +111,11 @@ def symmetry_panel(name, law, odds, gain):
     fit = ("replicate", "noise_mode", "noise_level")
     shape = (1, 1, len(odds))
     each = (*fit, "symmetry")
-    values = {"violation": 1e-3, "bound": 1e-2, "decided": 1.0}
+    beyond = np.where(np.array(odds) < 0, 2e-2, 1e-3)
+    values = {"violation": beyond, "bound": 1e-2, "decided": 1.0}
     model = {
-        f"symmetry_{k}": (each, np.full((*shape, 1), v)) for k, v in values.items()
+        f"symmetry_{k}": (each, np.broadcast_to(v, len(odds)).reshape(*shape, 1))
+        for k, v in values.items()
     }
     model["symmetry_log_odds"] = each, np.reshape(odds, (*shape, 1))
     model["symmetry_offset"] = (*each, "dof"), np.zeros((*shape, 1, 2))

@@ -1,7 +1,11 @@
 """Null-vector estimator of L and D."""
 
+import re
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import xarray as xr
 from motions import (
     CART,
     CART_LIBRARY,
@@ -14,6 +18,7 @@ from motions import (
 )
 
 from leastaction.core.library import Library
+from leastaction.core.settings import CHANNELS
 from leastaction.trajectories import gram, joint_spline
 from leastaction.trajectories import null_vector as method
 from leastaction.trajectories.corrected_moments import (
@@ -338,3 +343,220 @@ def test_a_support_is_refuted_by_large_swings_alone(rng):
     assert method.refuted(fitted, [0, 2], [0, 1])
     assert not method.refuted(fitted, [0, 1], [1, 2])
     assert not method.refuted(fitted, [0, 1], [0, 2])
+
+
+def certain(excess, z=9.0, behind=0.0):
+    """A fit of an excess, with the least z of its coefficients."""
+    return SimpleNamespace(
+        excess=excess,
+        coefficients=np.array([1.0, -z]),
+        std=np.array([0.0, 1.0]),
+        behind=lambda other: behind,
+    )
+
+
+REFUTED = (0, 1), (1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("own", "near", "refutations", "chosen", "equals"),
+    [
+        # Infinite: nothing is compared.
+        (certain(np.inf), {(0, 2): certain(0.0)}, (), (0, 1), []),
+        # The least excess of one size; the other one is as good within 3 s.e.
+        (certain(0.5, behind=2.9), {(0, 2): certain(0.1)}, (), (0, 2), [(0, 1)]),
+        (certain(0.5, behind=3.1), {(0, 2): certain(0.1)}, (), (0, 2), []),
+        (certain(0.5), {(0, 2): certain(0.1)}, [((0, 1), (0, 2))], (0, 2), []),
+        (certain(0.1), {(0, 2): certain(0.5, behind=2.9)}, (), (0, 1), [(0, 2)]),
+        (certain(0.1), {(0, 2): certain(0.5, behind=3.1)}, (), (0, 1), []),
+        # A larger one is taken if it refutes this one and is not refuted itself.
+        (certain(0.1), {(1, 2, 3): certain(0.5)}, [((0, 1), (1, 2, 3))], (1, 2, 3), []),
+        (
+            certain(0.1),
+            {(1, 2, 3): certain(0.5)},
+            [((0, 1), (1, 2, 3)), ((1, 2, 3), (0, 1))],
+            (0, 1),
+            [],
+        ),
+        (certain(0.1), {(1, 2, 3): certain(0.5, 5.9)}, [REFUTED], (0, 1), []),
+        (certain(0.1), {(1, 2, 3): certain(0.5, 6.1)}, [REFUTED], (1, 2, 3), []),
+        # One that refutes nothing is as good if it explains more by one s.e.
+        (certain(0.1), {(1, 2, 3): certain(0.0, behind=-1.1)}, (), (0, 1), [(1, 2, 3)]),
+        (certain(0.1), {(1, 2, 3): certain(0.0, behind=-0.9)}, (), (0, 1), []),
+        # A smaller one is nothing.
+        (certain(0.1), {(2,): certain(0.0, behind=-9.0)}, (), (0, 1), []),
+    ],
+)  # fmt: skip
+def test_rivals_are_taken_equal_or_nothing(
+    monkeypatch, own, near, refutations, chosen, equals
+):
+    monkeypatch.setattr(
+        method, "refuted", lambda fitted, one, rival: (one, rival) in refutations
+    )
+    found = method._compared(near.get, own, (0, 1), list(near))
+    models = {(0, 1): own} | near
+    assert found == (models[chosen], chosen, equals)
+
+
+@pytest.mark.parametrize(
+    ("excess", "jump", "unexplained", "words"),
+    [
+        (0.0, 1.51, False, []),
+        (0.0, 1.49, False, ["the largest jump of the error is 1.5 nats; below 1.5"]),
+        (0.25, 9.0, True, ["the residual ratio of 3 terms is 0.25 ± 0.1 beyond"]),
+        (np.inf, 9.0, False, ["too large for its bias .* moments of 3 terms"]),
+    ],
+)
+def test_what_a_fit_says_of_itself(caplog, excess, jump, unexplained, words):
+    asked = []
+
+    def beyond(errors):
+        asked.append(errors)
+        return unexplained
+
+    model = SimpleNamespace(excess=excess, excess_std=0.1, unexplained=beyond)
+    method._warn(model, 3, jump)
+    assert len(caplog.messages) == len(words)
+    for message, word in zip(caplog.messages, words, strict=True):
+        assert re.search(word, message)
+    path = SimpleNamespace(supports={3: (0, 1, 2)}, errors={3: 0.04})
+    for tau, ratio in ((0.2, 0.25), (-0.1, 0.0), (1.0, 1e300)):
+        pair = SimpleNamespace(minimise=lambda support, tau=tau: (tau, None))
+        about = method._diagnostics(path, pair, 3, jump, model)
+        assert about["residual_ratio"][0] == pytest.approx(ratio)
+        assert about["trusted"][0] == int(jump > 1.5 and not unexplained)
+    assert about["jump"][:2] == (jump, "1") and about["excess"][0] == excess
+    assert about["acceleration_error"][0] == 0.04 and about["excess_std"][0] == 0.1
+    assert set(asked) == {6.0}
+
+
+@pytest.mark.parametrize(
+    ("driven", "common", "reference", "fixed", "value"),
+    [
+        (True, (), 3, 2, 1.0),
+        (False, (), 7, 1, -4.0),
+        (False, (0,), 7, 0, 0.5),
+        (False, (), 9, 2, 0.5),
+        (False, (0, 1), 9, 1, 0.5),
+    ],
+)
+def test_the_scale_is_that_of_the_input_the_reference_or_the_largest_inertia(
+    monkeypatch, driven, common, reference, fixed, value
+):
+    """Inertia c² K_kk of unit columns is 1, 2 and 18."""
+    seen = []
+
+    def refit(compiled, chosen, motion, fixed):
+        seen.append((chosen.tolist(), fixed))
+        return Refit(
+            np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.0, 0.2]), 0, np.ones(2)
+        )
+
+    monkeypatch.setattr(method, "refit", refit)
+    ratio = SimpleNamespace(
+        minimise=lambda support: (0.0, np.array([1.0, -1.0, 3.0])),
+        gram=np.ones((4, 4)),
+        metric=np.ones((4, 4)) + np.diag([1.0, 2.0, 99.0, 2.0]),
+    )
+    terms = SimpleNamespace(reference=reference, reference_coefficient=-4.0)
+    motion = SimpleNamespace(force=1.0 if driven else None)
+    columns, support = np.array([3, 7, 8, 5]), (0, 1, 3)
+    if driven:
+        columns, support = columns[:3], (0, 1, 3)  # the input is the fourth
+    found = method._fitted(support, ratio, None, columns, terms, motion, common)
+    assert seen == [([3, 7] if driven else [3, 7, 5], fixed)]
+    np.testing.assert_allclose(found.coefficients, value * np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_allclose(found.std, abs(value) * np.array([0.1, 0.0, 0.2]))
+
+
+def candidates(status, diagonal, damping=()):
+    return xr.Dataset(
+        {
+            "status": ("term", np.array(status, dtype=object)),
+            "dissipation_status": ("loss", np.array(damping, dtype=object)),
+            "gram": (("replicate", "column", "other"), np.diag(diagonal)[None]),
+        },
+        {"column": [f"t{i}" for i in range(len(diagonal))]},
+    )
+
+
+def test_candidates_that_algebra_or_a_rest_removes_are_not_searched(caplog):
+    status = ["null", "independent", "reference", "duplicate", "independent"]
+    data = candidates(status, [1, 1, 1, 1, 0, 1, 0], ["independent", "null"])
+    assert method.free_columns(data).tolist() == [1, 2, 5]
+    assert "left out: t4; let every coordinate move" in caplog.text
+    caplog.clear()
+    assert method.free_columns(candidates(["reference"], [1e-30])).tolist() == [0]
+    assert not caplog.text
+    for status, diagonal in ((["null"], [1.0]), (["reference"], [0.0])):
+        with pytest.raises(ValueError, match="no candidate is left: algebra removes"):
+            method.free_columns(candidates(status, diagonal))
+
+
+def test_the_noise_of_each_channel_is_told():
+    noise = np.array([[[0.1, 0.2], [0.3, 0.4]]])
+    data = xr.Dataset(
+        {"noise_std": (("replicate", "dof", "channel"), noise)},
+        {"channel": ["q", "qdot"]},
+    )
+    found = method._noise(data)
+    assert list(found) == ["noise_q", "noise_qdot"]
+    assert found["noise_qdot"][1].tolist() == [0.2, 0.4]
+    assert found["noise_q"][0] == ("dof",) and found["noise_q"][3].endswith("in q")
+    assert method._noise(data.drop_vars("noise_std")) == {}
+
+
+def equations_of(status, of_losses=(), moves=(), square=0.0):
+    """Moments of candidates of which some move."""
+    names = [f"term {k}" for k in range(len(status) + len(of_losses))]
+    count, rng = len(names), np.random.default_rng(9)
+    rows = rng.standard_normal((2, 30, count)) * np.isin(range(count), moves)
+    moments = np.swapaxes(rows, 1, 2) @ rows
+    sample = rng.standard_normal((3, 2, 5, 1))
+    of_columns = "replicate", "column", "other"
+    return xr.Dataset(
+        {
+            "status": ("candidate", list(status)),
+            "dissipation_status": ("loss", list(of_losses)),
+            "gram": (of_columns, moments),
+            "inertia_gram": (of_columns, moments / 7),
+            "input_square": ("one", [square]),
+            "input_moment": (("replicate", "column"), rows.sum(axis=1)),
+            "acceleration_scale": (("replicate", "dof"), np.array([[2.0], [3.0]])),
+            "input_sample": (("replicate", "sample", "dof"), sample[0] + 5),
+        }
+        | {
+            f"{name}_sample": (("replicate", "sample", "dof"), each)
+            for name, each in zip(CHANNELS, sample, strict=True)
+        },
+        {"column": names},
+    )
+
+
+@pytest.mark.parametrize("square", [0.0, 4.0])
+def test_an_input_is_one_more_column_in_every_support(monkeypatch, square):
+    data = equations_of(["independent"] * 4, (), range(4), square)
+    columns = np.array([0, 2, 3])
+    monkeypatch.setattr(method, "acceleration_error", lambda *about: about)
+    monkeypatch.setattr(method, "splicing", lambda *about: about)
+    settings = {"largest": 3, "ranked": 7}
+    path, ratio, error = method.search(data, "compiled", columns, settings)
+    gram = data["gram"].values[0][np.ix_(columns, columns)]
+    inertia = gram / 7
+    if square:
+        moment = data["input_moment"].values[0, columns, None]
+        gram = np.block([[gram, -moment], [-moment.T, np.array([[4.0]])]])
+        inertia = np.block([[inertia, np.zeros((3, 1))], [np.zeros((1, 4))]])
+    length = np.sqrt(np.diag(gram))
+    np.testing.assert_allclose(ratio.gram, gram / np.outer(length, length))
+    np.testing.assert_allclose(
+        ratio.metric - ratio.gram, inertia / np.outer(length, length), atol=1e-9
+    )
+    assert ratio.mandatory == ((3,) if square else ())
+    assert path == (ratio, error, 3, 7)
+    assert error[0] == "compiled" and error[1] is columns
+    for name, values in zip(CHANNELS, error[2:5], strict=True):
+        np.testing.assert_array_equal(values, data[f"{name}_sample"].values[0])
+    assert error[5] == [2.0]
+    pushed = data["input_sample"].values[0]
+    assert np.array_equal(error[6], pushed) if square else error[6] is None

@@ -2,10 +2,15 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 
-from leastaction.core.euler_lagrange import symbols
+from leastaction.core.euler_lagrange import euler_lagrange, symbols
 from leastaction.core.expressions import parse
-from leastaction.trajectories.variational_equations import variational_equations
+from leastaction.trajectories import variational_equations as method
+from leastaction.trajectories.variational_equations import (
+    polynomial_table,
+    variational_equations,
+)
 
 COORDINATES = ("c", "x")  # names that the generated code uses itself
 NAMES = (*COORDINATES, "cdot", "xdot")
@@ -157,3 +162,133 @@ def test_sensitivities_with_an_input_are_derivatives():
         ]
         slope = (ends[0] - ends[1]) / (2 * h.max())
         np.testing.assert_allclose(by_all[:, :, j], slope, rtol=1e-5, atol=1e-8)
+
+
+LAW = ["cdot**2*x", "xdot**2/c", "cdot*cos(c)*xdot", "sqrt(1 + x**2)", "x*c**3"]
+LOSS = ["cdot**2*exp(x)", "xdot**4/c**2"]
+
+
+@pytest.fixture(scope="module")
+def table():
+    terms, losses = ([parse(t, NAMES) for t in each] for each in (LAW, LOSS))
+    return polynomial_table(terms, COORDINATES, losses)
+
+
+def monomials(table, x, left, right):
+    """1, the state and the functions, and products of earlier ones."""
+    names = symbols([f"{k}_{a}" for k in ("position", "velocity") for a in (0, 1)])
+    at = dict(zip(names, x, strict=True))
+    m = [1.0, *x, *(float(f.subs(at)) for f in table.functions)]
+    assert len(m) == table.base
+    for i, j in zip(left[len(m) :], right[len(m) :], strict=True):
+        m.append(m[i] * m[j])
+    return np.array(m)
+
+
+def by_algebra(x):
+    """H, C and their slopes by (q, q̇) of each candidate, 6 · 5 entries."""
+    state = symbols(NAMES)
+    acceleration = symbols(["cddot", "xddot"])
+    at = dict(zip(state, x, strict=True))
+    result = []
+    for text in LAW:
+        e = sp.Matrix(euler_lagrange(parse(text, NAMES), COORDINATES))
+        H = e.jacobian(acceleration)
+        C = e.subs(dict.fromkeys(acceleration, 0))
+        result.append([*H, *C])
+    for text in LOSS:
+        D = parse(text, NAMES)
+        result.append([0] * 4 + [sp.diff(D, v) for v in state[2:]])
+    rows = []
+    for entries in result:
+        entries = [sp.sympify(e) for e in entries]
+        every = [*entries, *(sp.diff(e, v) for e in entries for v in state)]
+        rows.append([float(e.subs(at)) for e in every])
+    return np.array(rows)
+
+
+def entries_of(table, x, contracted):
+    left, right, target, pointer, monomial, value = contracted
+    m = monomials(table, x, left, right)
+    sums = [
+        value[a:b] @ m[monomial[a:b]]
+        for a, b in zip(pointer[:-1], pointer[1:], strict=True)
+    ]
+    return dict(zip(target.tolist(), sums, strict=True))
+
+
+def test_the_table_has_the_equations_and_their_slopes(table):
+    x = np.array([0.7, -0.4, 0.3, 0.9])
+    m, found = monomials(table, x, table.left, table.right), np.zeros((7, 30))
+    rows = table.candidate, table.entry
+    np.add.at(found, rows, table.value * m[table.monomial])
+    np.testing.assert_allclose(found, by_algebra(x), atol=1e-12)
+    assert table.dof == 2 and table.count == 7
+    assert table.base == 5 + len(table.functions)
+
+
+@pytest.mark.parametrize("active", [None, [], [6, 1]])
+def test_a_contracted_table_is_that_of_a_law_and_of_its_active_candidates(
+    table, active
+):
+    """What is not needed is left out, with the monomials that are."""
+    c, x = np.array([0.5, 0.0, -2.0, 0.0, 3.0, 0.25, 0.0]), [0.7, -0.4, 0.3, 0.9]
+    rows = by_algebra(np.array(x))
+    some = None if active is None else np.array(active, dtype=int)
+    contracted = table.contract(c, some)
+    found = entries_of(table, x, contracted)
+    expected = (c @ rows)[: 6 if active is None else 30]
+    for i, k in enumerate(active or ()):
+        expected = np.append(expected, rows[k, :6])
+        assert set(found) >= {30 + 6 * i + j for j in np.flatnonzero(rows[k, :6])}
+    assert max(found) < len(expected)
+    dense = np.zeros(len(expected))
+    dense[list(found)] = list(found.values())
+    np.testing.assert_allclose(dense, expected, atol=1e-12)
+    left, *_, monomial, _ = contracted
+    used = {*monomial.tolist(), *range(table.base)}
+    for i in range(len(left) - 1, table.base - 1, -1):
+        assert i in used
+        used |= {int(left[i])}
+    with pytest.raises(ValueError, match=r"\(6,\) coefficients given, \(7,\) expected"):
+        table.contract(c[:6], some)
+
+
+@pytest.mark.parametrize(
+    ("term", "atoms"),
+    [
+        ("x**3*xdot + 2", []),
+        ("sin(c)*x", ["sin(c)"]),
+        ("sqrt(2)*x", []),
+        ("x**0.5", ["sqrt(x)"]),
+        ("x**-2", ["1/x"]),
+        ("exp(sin(x))", ["exp(sin(x))"]),
+        ("sin(2)*x", []),
+        ("2**x", ["2**x"]),
+    ],
+)
+def test_outermost_functions_are_named(term, atoms):
+    found = method._atoms(parse(term, NAMES))
+    assert sorted(map(str, found)) == atoms
+
+
+def test_products_are_numbered_from_earlier_ones():
+    """x²y is (x²) y after 1, x, y: each has a factor of one less."""
+    order, left, right = method._products([(2, 1), (0, 2), (2, 1), (1, 0)], 2)
+    assert order[0, 0] == 0 and (order[1, 0], order[0, 1]) == (1, 2)
+    degrees = {number: sum(exponent) for exponent, number in order.items()}
+    assert sorted(order.values()) == list(range(len(order))) == list(range(len(left)))
+    powers = {number: np.array(exponent) for exponent, number in order.items()}
+    for i in range(3, len(left)):
+        assert left[i] < i and 0 < right[i] <= 2
+        np.testing.assert_array_equal(powers[left[i]] + powers[right[i]], powers[i])
+        assert degrees[left[i]] == degrees[i] - 1
+    assert left[:3].tolist() == [0, 1, 2] and right[:3].tolist() == [0, 0, 0]
+
+
+def test_derivatives_of_a_function_are_known_up_to_the_third():
+    """Those of √x are x to the −½, −3/2, −5/2."""
+    names = ("x", "xdot")
+    table = polynomial_table([parse("sqrt(x)*xdot**2", names)], ("x",), [])
+    powers = {f.as_base_exp()[1] for f in table.functions}
+    assert powers == {sp.Rational(k, 2) for k in (1, -1, -3, -5)}

@@ -199,7 +199,7 @@ def test_truth_is_empty_if_the_library_lacks_it():
 def test_too_few_trajectories_are_refused(motion):
     few = motion.isel(trajectory=slice(3))
     rates = measured(few, {}, {})
-    with pytest.raises(ValueError, match="there are 3"):
+    with pytest.raises(ValueError, match="number of trajectories: 3"):
         sindy_pi.assemble(few, rates, {"samples": 500, "held_out": "fifth"}, LIBRARY)
 
 

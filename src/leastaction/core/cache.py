@@ -55,7 +55,7 @@ def cached(key: str, sources: Sequence[str | Path], compute: Callable[[], dict |
     digest = hashlib.sha256(key.encode())
     for source in sources:
         digest.update(Path(source).read_bytes())
-    path = cache_folder() / f"result_{digest.hexdigest()[:24]}.json"
+    path = cache_folder() / f"result_{digest.hexdigest()}.json"
 
     def sealed(text: str) -> str:
         """The text after its checksum, which no other key gives."""

@@ -223,23 +223,23 @@ class _Reader:
     def __init__(self, text: str, table: Mapping[str, sp.Expr]):
         self.text, self.table = text, table
 
-    def refuse(self, node: ast.AST, reason: str) -> ExpressionError:
-        place = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        return ExpressionError(self.text, _place(self.text, *place), reason)
+    def refuse(self, node: ast.expr, reason: str) -> ExpressionError:
+        place = _place(self.text, node.lineno, node.col_offset)
+        return ExpressionError(self.text, place, reason)
 
-    def read(self, node: ast.AST, depth: int) -> sp.Expr:
+    def read(self, node: ast.expr, depth: int) -> sp.Expr:
         if depth > DEEPEST_NESTING:
             raise self.refuse(node, f"nested deeper than {DEEPEST_NESTING} levels")
         value = self._read(node, depth + 1)
         if value.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
             raise self.refuse(node, "not a finite number")
-        if value.is_number and abs(value.evalf(15)) > LARGEST_VALUE:
+        if value.is_number and abs(value.evalf()) > LARGEST_VALUE:
             raise self.refuse(node, f"a number larger than {LARGEST_VALUE:g}")
         if value.is_real is False:
             raise self.refuse(node, "not a real number")
         return value
 
-    def _read(self, node: ast.AST, depth: int) -> sp.Expr:
+    def _read(self, node: ast.expr, depth: int) -> sp.Expr:
         match node:
             case ast.Constant(value=value) if type(value) in (int, float):
                 return self.number(node, value)
@@ -261,7 +261,7 @@ class _Reader:
             f"({', '.join(FUNCTIONS)}) may stand here",
         )
 
-    def call(self, node: ast.AST, name: str, arguments: Sequence[sp.Expr]) -> sp.Expr:
+    def call(self, node: ast.expr, name: str, arguments: Sequence[sp.Expr]) -> sp.Expr:
         if name not in FUNCTIONS:
             raise self.refuse(node, unknown("function", name, sorted(FUNCTIONS)))
         expected = 2 if name in OF_TWO else 1
@@ -275,15 +275,15 @@ class _Reader:
             )
         return FUNCTIONS[name](*arguments)
 
-    def number(self, node: ast.AST, value: int | float) -> sp.Expr:
-        literal = ast.get_source_segment(self.text, node) or repr(value)
+    def number(self, node: ast.expr, value: int | float) -> sp.Expr:
+        literal = ast.get_source_segment(self.text, node)
         if len(literal) > MOST_DIGITS:
             raise self.refuse(node, f"a number of more than {MOST_DIGITS} digits")
-        if value != value or abs(value) > 1e30 or 0 < abs(value) < 1e-30:
+        if abs(value) > 1e30 or 0 < abs(value) < 1e-30:
             raise self.refuse(node, "a number outside 1e-30 ... 1e30")
         return sp.Integer(value) if isinstance(value, int) else sp.Rational(str(value))
 
-    def name(self, node: ast.AST, name: str) -> sp.Expr:
+    def name(self, node: ast.expr, name: str) -> sp.Expr:
         if name not in self.table:
             raise self.refuse(node, unknown("name", name, sorted(self.table)))
         return self.table[name]
@@ -291,7 +291,7 @@ class _Reader:
     def chain(self, node: ast.BinOp, depth: int) -> sp.Expr:
         """Operators of one chain a + b − c ..., which the tree nests to the left."""
         operations = []
-        first: ast.AST = node
+        first: ast.expr = node
         while isinstance(first, ast.BinOp) and not isinstance(first.op, ast.Pow):
             operations.append(first)
             first = first.left
@@ -313,9 +313,9 @@ class _Reader:
             raise self.refuse(node, f"a product with more than {MOST_TERMS} terms")
         return result
 
-    def power(self, node: ast.AST, base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
+    def power(self, node: ast.expr, base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
         """A power that is neither a huge number nor a huge sum."""
-        if base.is_number and exponent.is_number and base.is_Rational:
+        if base.is_Rational and exponent.is_number:
             digits = len(str(base.p)) + len(str(base.q))
             if digits * max(1, abs(exponent)) > 300:
                 raise self.refuse(node, "a power with more than 300 digits")
@@ -325,6 +325,6 @@ class _Reader:
             raise self.refuse(node, f"a power with more than {MOST_TERMS} terms")
         return base**exponent
 
-    def check_exponent(self, node: ast.AST, exponent: sp.Expr) -> None:
+    def check_exponent(self, node: ast.expr, exponent: sp.Expr) -> None:
         if exponent.is_number and abs(exponent) > LARGEST_EXPONENT:
             raise self.refuse(node, f"exponent larger than {LARGEST_EXPONENT}")

@@ -32,7 +32,7 @@ MOST_BYTES_READ_AHEAD = 2**24
 # not tell: for a lost block that comes back as zeros it is zero, and so right.
 MARK = b"\nCRC-32 %08x\n"
 MARKED = re.compile(rb"\nCRC-32 ([0-9a-f]{8})\n")
-BYTES_AT_ONCE = 2**20
+BYTES_PER_PIECE = 2**20
 # Bytes of what a file holds over those of the file: ours are not compressed.
 MOST_INFLATED = 4
 # The same of a variable of anybody, which may be compressed: 4·10⁶ rows of 16 bytes.
@@ -147,7 +147,9 @@ def _refuse_special(path: str | Path) -> None:
         mode = os.stat(path).st_mode
     except ValueError:
         raise ContractError(f"{str(path)!r} is no path: it holds NUL") from None
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+    if stat.S_ISDIR(mode):
+        raise ContractError(f"{path} is a folder; expected a file in it")
+    if not stat.S_ISREG(mode):
         raise ContractError(f"{path} is a device or a pipe; expected a file")
 
 
@@ -177,8 +179,8 @@ def _checksum(path: str | Path, size: int) -> int:
     """CRC-32 of the first `size` bytes of a file."""
     value = 0
     with open(path, "rb") as file:
-        for start in range(0, size, BYTES_AT_ONCE):
-            value = zlib.crc32(file.read(min(BYTES_AT_ONCE, size - start)), value)
+        for start in range(0, size, BYTES_PER_PIECE):
+            value = zlib.crc32(file.read(min(BYTES_PER_PIECE, size - start)), value)
     return value
 
 
@@ -205,8 +207,6 @@ def _named_if_unreadable(path: str | Path) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise ContractError(f"{path} does not exist; make it with snakemake") from None
-    except IsADirectoryError:
-        raise ContractError(f"{path} is a folder; expected a file in it") from None
     except (OSError, RuntimeError) as error:
         raise ContractError(
             f"{path} is not readable NetCDF ({error}); make it again with: "
@@ -413,7 +413,7 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     for other in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
         other.unlink(missing_ok=True)
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
         with _told_if_full(path):
             part.touch()

@@ -36,7 +36,7 @@ ROUNDING = 1e-10
 # With more sensors than forces and no noise their covariance is singular.
 LEAST_VARIANCE = 2.0**-32
 # Frequencies whose derivatives are in memory at once.
-AT_ONCE = 256
+FREQUENCIES_PER_BATCH = 256
 
 
 class Transform(NamedTuple):
@@ -249,8 +249,8 @@ def _normal(model: InnovationsForm, records: Sequence[Transform], state: _State)
     parts = zip(records, *state[:3], strict=True)
     for (z, _, power), e, leak, transient in parts:
         of_parameters, cross, gram = 0.0, 0.0, 0.0
-        for start in range(0, len(z), AT_ONCE):
-            cut = slice(start, start + AT_ONCE)
+        for start in range(0, len(z), FREQUENCIES_PER_BATCH):
+            cut = slice(start, start + FREQUENCIES_PER_BATCH)
             columns = _slopes(model, white, (z[cut], power), e[cut], transient)
             leaked = (white @ leak[cut]).reshape(e[cut].size, leak.shape[2])
             of_parameters = of_parameters + (columns.conj().T @ columns).real

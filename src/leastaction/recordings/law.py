@@ -801,8 +801,9 @@ def _validation(rollout: xr.Dataset) -> list[str]:
         return [*lines, "No force error: the held-out motion has no input."]
     return [
         *lines,
-        f"Force error: {shares} (rms of the unexplained force, averaged over windows "
-        f"of {_seconds(rollout.attrs['force_window'])}, over rms of the recorded one). "
+        f"Force error: {shares} (rms of the unexplained force over windows of "
+        f"{_seconds(rollout.attrs['force_window'])}, less what noise of the sensors "
+        "shows there, over rms of the recorded one). "
         "Where inputs dominate, free runs can be accurate although the law is wrong.",
     ]
 
