@@ -1,13 +1,15 @@
 """Gauge freedom: what no data can tell is found by algebra."""
 
+import numpy as np
 import pytest
 import sympy as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from support import example
 
+from leastaction.core.euler_lagrange import euler_lagrange
 from leastaction.core.expressions import parse, symbol
-from leastaction.core.gauge import gauge_freedom, representation
+from leastaction.core.gauge import exact_relations, gauge_freedom, representation
 from leastaction.core.library import candidates
 
 XY = ("x", "y")
@@ -129,3 +131,64 @@ def test_candidates_of_the_damping_do_not_touch_those_of_the_lagrangian():
     both = gauge_freedom(terms, ("x",), [xdot**2, sp.Abs(xdot)])
     assert both.status[: len(terms)] == alone.status
     assert both.equivalent[: len(terms)] == alone.equivalent
+
+
+RELATIONS = {
+    "multiples": ([[x, sp.S(1)], [2 * x, sp.S(2)], [x, sp.S(0)]], {1: {0: 2}}),
+    "nothing at all": ([[0 * x], [0 * x]], {0: {}, 1: {}}),
+    "nothing among others": ([[0 * x], [x]], {0: {}}),
+    "a sum": ([[x], [y], [3 * x - y / 2]], {2: {0: 3, 1: sp.Rational(-1, 2)}}),
+    "equations apart": ([[x, 0 * x], [0 * x, x]], {}),
+    "hyperbolic": (
+        [[sp.sinh(x) ** 2], [sp.cosh(x) ** 2], [sp.Integer(1)]],
+        {2: {0: -1, 1: 1}},
+    ),
+    "double angles": ([[sp.sin(2 * x)], [sp.sin(x) * sp.cos(x)]], {1: {0: 0.5}}),
+    "roots": ([[sp.sqrt(x)], [x / sp.sqrt(x) + y - y]], {1: {0: 1}}),
+    "irrational weights": ([[x**2], [sp.sqrt(2) * x**2]], {1: {0: sp.sqrt(2)}}),
+    "products": ([[x * (x + y)], [x**2], [x * y]], {2: {0: 1, 1: -1}}),
+}
+
+
+@pytest.mark.parametrize("name", RELATIONS)
+def test_relations_are_those_of_independent_functions(name):
+    """Computed or read from a file, with numbers for keys."""
+    columns, expected = RELATIONS[name]
+    for _ in range(2):
+        result = exact_relations(columns)
+        assert result.keys() == expected.keys()
+        for column, parts in expected.items():
+            assert result[column].keys() == parts.keys()
+            for other, weight in parts.items():
+                difference = sp.nsimplify(result[column][other]) - sp.nsimplify(weight)
+                assert sp.simplify(difference) == 0
+
+
+def test_a_reduction_gives_the_same_equations():
+    """Coefficients R c of independent candidates have those of c."""
+    terms = [xdot**2, x * xdot, x**2, 2 * x**2 + 3 * xdot**2, ydot**2, -(xdot**2)]
+    freedom = gauge_freedom(terms, XY)
+    assert freedom.status == (
+        "independent",
+        "null",
+        "independent",
+        "dependent",
+        "independent",
+        "duplicate",
+    )
+    assert freedom.independent == [0, 2, 4]
+    expected = np.eye(6)
+    expected[[1, 3, 5], [1, 3, 5]] = 0
+    expected[[0, 2], 3], expected[0, 5] = [3, 2], -1
+    np.testing.assert_array_equal(freedom.reduction, expected)
+    assert not freedom.reduction.flags.writeable
+    c = sp.Matrix([2, 3, 5, 7, 11, 13])
+    both = (c, sp.Matrix(expected.astype(int).tolist()) * c)
+    one, other = (
+        euler_lagrange(sum(w * t for w, t in zip(each, terms, strict=True)), XY)
+        for each in both
+    )
+    assert all(sp.expand(a - b) == 0 for a, b in zip(one, other, strict=True))
+    part = freedom.part(slice(2, 4))
+    assert part.status == ("independent", "dependent")
+    assert part.equivalent == freedom.equivalent[2:4] and part.relations == {}

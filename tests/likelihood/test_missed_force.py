@@ -14,6 +14,7 @@ from leastaction.likelihood.covariance import of_stretches
 from leastaction.likelihood.missed_force import (
     LAGS_OF_MEMORY,
     Memory,
+    _dispersion,
     _scores_left,
     is_line,
     lagged_velocities,
@@ -233,3 +234,22 @@ def test_a_line_is_within_half_an_ordinate(rng, offset, seen):
     noise = rng.standard_normal((2000, 1))
     line = 2 * np.sin(2 * np.pi * 1.3 * time)[:, None]
     assert is_line([noise + line], DT, 1.3 + offset * width) == seen
+
+
+def test_a_dispersion_is_that_of_scores_or_the_length_of_correlation(rng):
+    """Of innovations that are not white; of white ones it is one."""
+    count = 1200
+    white = rng.standard_normal((count, 1))
+    coloured = np.repeat(white[::4], 4, axis=0)[:count]
+    moment = np.zeros((24, 1, 1))
+    for e, is_white in ((white, True), (coloured, False)):
+        innovations = Innovations(moment, 0.0, 0.0, count, e, np.ones_like(e))
+        for size in (1e-3, 9.0):
+            scores = size * rng.standard_normal((24, 3))
+            rows, _ = of_stretches(innovations, scores)
+            variance = (rows**2).sum() / 3
+            length = innovations.correlation_length
+            expected = 1.0 if is_white else max(variance, length)
+            assert _dispersion(innovations, scores) == pytest.approx(expected)
+            if not is_white:
+                assert 2.5 < length < 6 and (variance > length) == (size == 9.0)

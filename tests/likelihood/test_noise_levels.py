@@ -5,7 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from leastaction.likelihood.augmented_kalman_filter import LinearModel
+from leastaction.likelihood.augmented_kalman_filter import (
+    LinearModel,
+    augmented_filter,
+)
 from leastaction.likelihood.noise_levels import NoiseLevels, profiled, step_of, tuned
 
 
@@ -101,3 +104,64 @@ def test_a_noise_that_is_not_there_ends_at_its_bound(rng):
 def test_a_filter_that_diverges_has_no_likelihood():
     with np.errstate(all="ignore"):
         assert profiled(model_of(np.full(9, np.inf), 1.0), levels_of(1, 1)) == -np.inf
+
+
+@pytest.mark.parametrize(("left", "kept"), [(3e-11, True), (1e-11, False)])
+def test_a_direction_counts_beyond_the_round_off_of_its_rows(left, kept):
+    """An eigenvalue of 2e-11 of an information of two with a unit diagonal."""
+    G = np.array([[1.0, 1 - left], [1 - left, 1.0]])
+    change, gain = step_of(quadratic(G, [1e-6, -1e-6]))
+    assert (change[0] > 1) == kept
+    assert change[0] == pytest.approx(-change[1], rel=1e-3, abs=1e-9)
+    assert gain == pytest.approx(1e-12 / left if kept else 0.0, rel=1e-2)
+
+
+@pytest.mark.parametrize("starts", [(), (1e-4,), (1.0, 1e-4)])
+def test_the_best_of_several_starts_is_searched_from(monkeypatch, rng, starts):
+    """Each start is scaled by the rms of its innovations."""
+    y = np.cumsum(rng.standard_normal(200))
+    model, begun = model_of(y, 1.0), []
+    result = SimpleNamespace(x=np.log([2.0, 3.0]))
+
+    def search(cost, begin, method, bounds, options):
+        begun.append((begin, bounds, options, cost(begin)))
+        assert method == "L-BFGS-B"
+        return result
+
+    monkeypatch.setattr("scipy.optimize.minimize", search)
+    levels = levels_of(0.01, 3.0, 1e-9, 1e-6)
+    final = tuned(model, levels, starts)
+    assert final.process == pytest.approx([2.0])
+    assert final.sensor == pytest.approx([3.0])
+    ((begin, bounds, options, cost),) = begun
+    values = []
+    for factor in (1.0, *starts):
+        moved = levels_of(max(0.01 * factor, 1e-9), 3.0)
+        filtered = augmented_filter(model, moved.process, moved.sensor)
+        size = np.sqrt(filtered.moment[0, 0, 0] / 200)
+        scaled = levels_of(size * moved.process[0], size * 3.0)
+        values.append((profiled(model, scaled), size * moved.process[0], size * 3.0))
+    value, *best = max(values)
+    np.testing.assert_allclose(np.exp(begin), best)
+    assert cost == pytest.approx(-value)
+    low = np.log([1e-9, 1e-6])
+    np.testing.assert_allclose([pair[0] for pair in bounds], low)
+    high = np.maximum(low, begin) + 12.0
+    np.testing.assert_allclose([pair[1] for pair in bounds], high)
+    assert options["ftol"] == pytest.approx(1e-2 / max(abs(cost), 1.0))
+    assert (options["eps"], options["maxiter"]) == (1e-3, 40)
+
+
+def test_a_start_below_a_bound_begins_there(monkeypatch, rng):
+    begun = []
+
+    def search(cost, begin, **_):
+        begun.append(np.exp(begin))
+        return SimpleNamespace(x=begin)
+
+    monkeypatch.setattr("scipy.optimize.minimize", search)
+    model = model_of(rng.standard_normal(50), 0.0)
+    tuned(model, levels_of(1e-3, 1.0, 0.5, 7.0), (1e-3,))
+    np.testing.assert_allclose(begun, [[0.5, 7.0]])
+    fixed = tuned(model, levels_of(1e-3, 1.0, 0.5, 7.0), (), fixed_process=True)
+    assert fixed.sensor == pytest.approx([7.0]) and len(begun[-1]) == 1

@@ -231,3 +231,28 @@ def test_a_spline_through_a_parabola_has_its_derivatives():
     np.testing.assert_allclose(value, y[at], atol=1e-6)
     np.testing.assert_allclose(rate, -2 + 8 * t[at], atol=1e-4)
     np.testing.assert_allclose(acceleration, 8, atol=1e-2)
+
+
+@pytest.mark.parametrize("samples", [40, 47, 160])
+def test_a_short_trajectory_has_a_knot_in_eight_samples(samples):
+    """A quintic polynomial is one of its splines, whatever their knots are."""
+    t = np.arange(samples) * DT
+    y = np.polynomial.Polynomial([1.0, -2, 0.5, 30, -10, 5])
+    at = np.array([3, samples // 2, samples - 4])
+    found = _smooth([y(t)], [0], DT, 20, 1.2, at)
+    exact = [y(t[at]), y.deriv()(t[at]), y.deriv(2)(t[at])]
+    np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("trim", "inner"), [(2.0, None), (1e6, 1.0)])
+def test_a_motion_shorter_than_its_ends_is_all_inner(trim, inner, tmp_path):
+    """Points are samples at most."""
+    write(tmp_path, rows(2, duration=4.0))
+    example = completed(rig(), tmp_path)
+    observations = training(imported(rig(), tmp_path))
+    settings = example["estimators"]["recommended"]["differentiate"]
+    settings = settings | {"points": 10**6, "trim": trim}
+    found = differentiate(observations, settings, example["library"])
+    np.testing.assert_array_equal(found["row"], np.arange(observations.sizes["sample"]))
+    share = found["inner"].values.mean()
+    assert share == inner if inner else 0.25 < share < 1

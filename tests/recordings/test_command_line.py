@@ -13,7 +13,17 @@ from recorded import rows, write
 
 import leastaction as la
 from leastaction import __main__ as program
-from leastaction.recordings.command_line import columns_of_options, learn_command
+from leastaction.recordings.command_line import (
+    bands_of_options,
+    calibrate_text,
+    columns_of_options,
+    learn_call,
+    learn_command,
+    library_of_options,
+    modes_command,
+    places_of_options,
+    shapes_of_options,
+)
 from leastaction.recordings.interfaces import OPTIONS, SHELL, in_words
 
 HEADER = "run,t,theta"
@@ -215,3 +225,129 @@ def test_a_table_of_another_kind_is_seen(kind, columns, tmp_path):
     frame.to_csv(tmp_path / "a.csv", index=False)
     about = str(la.describe(tmp_path / "a.csv"))
     assert (f"--kind {kind}" in about) == bool(kind)
+
+
+@pytest.mark.parametrize(
+    ("texts", "entries"),
+    [
+        ([], None),
+        (["x:m"], {"x": {"unit": "m"}}),
+        (["x:a:b:m"], {"x": {"column": "a:b", "unit": "m"}}),
+        (
+            ["x:u:V,lag=unknown,gain=-2.5e1", "y:N,reverse,offset = 3"],
+            {
+                "x": {"column": "u", "unit": "V", "lag": "unknown", "gain": -25.0},
+                "y": {"unit": "N", "reverse": True, "offset": 3.0},
+            },
+        ),
+        (
+            ["x:V,reverse=false,time-constant=0.1"],
+            {"x": {"unit": "V", "reverse": False, "time_constant": 0.1}},
+        ),
+        (
+            ["q=asin(s - c):rad"],
+            {"q": {"expression": "asin(s - c)", "unknown": ["c"], "unit": "rad"}},
+        ),
+        (["q=a + b"], {"q": {"expression": "a + b", "unknown": []}}),
+    ],
+)
+def test_options_are_entries_of_a_yaml(texts, entries):
+    assert columns_of_options("input", texts, ["c", "d"]) == entries
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "words"),
+    [
+        (columns_of_options, ("input", ["x"]), "--input 'x' has no unit"),
+        (
+            columns_of_options,
+            ("input", ["x:m,gian=2"]),
+            "--input m,gian=2: unknown key",
+        ),
+        (library_of_options, (None, ["x**2"], [], ["x"]), "--term 'x"),
+        (library_of_options, (None, ["V:x**2"], [], ["x"]), "L, D, S"),
+        (library_of_options, (None, [], ["D:x**2"], ["x"]), "no number behind ="),
+        (library_of_options, (None, [], ["x**2=1"], ["x"]), "--known 'x"),
+        (places_of_options, (["roof"],), "--place 'roof' has no place"),
+        (places_of_options, (["roof=1"],), "has no place"),
+        (places_of_options, (["roof=1,2,3,4"],), "has no place"),
+        (places_of_options, (["roof=1,b"],), "has no place"),
+        (shapes_of_options, (["1,b"],), "--shape 1,b: write a number"),
+        (bands_of_options, (["1"],), "--band '?1'? is no band"),
+        (bands_of_options, (["1:2", "1:2:3"],), "is no band"),
+        (bands_of_options, (["1:b"],), "is no band"),
+    ],
+)
+def test_options_that_are_none_are_refused(read, text, words):
+    with pytest.raises(la.RecordingError, match=words):
+        read(*text)
+
+
+def test_options_without_a_text_are_none():
+    assert library_of_options(None, [], [], ["x"]) is None
+    assert library_of_options("xdot**2", [], [], ["x"]) == {"reference": "xdot**2"}
+    assert shapes_of_options([]) is None and places_of_options([]) == {}
+    assert bands_of_options(None) is None and bands_of_options([]) is None
+    assert places_of_options(["a=1,2,3", "b=0,-1"]) == {"a": [1, 2, 3], "b": [0, -1]}
+    known = library_of_options(
+        None, ["L:x**2", "L:x**4", "H:p**2"], ["D:v=1", "D:v**2=2", "S^2:1=3"], ["x"]
+    )
+    assert known == {
+        "lagrangian": [{"terms": ["x**2", "x**4"]}],
+        "hamiltonian": [{"terms": ["p**2"]}],
+        "known": {"dissipation": {"v": 1, "v**2": 2}, "volatility": {"x": {"1": 3}}},
+    }
+
+
+PART = {"files": "a.csv", "time": "t", "coordinates": {"x": "mm"}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({}, "a.csv --time t --coordinate x:mm"),
+        (
+            {"time": {"column": "c", "unit": "ms"}},
+            "a.csv --time c:ms --coordinate x:mm",
+        ),
+        ({"time": {"rate": 1e3}}, "a.csv --rate 1000 --coordinate x:mm"),
+        ({"time": {"rate": None}}, "a.csv --rate HZ --coordinate x:mm"),
+        ({"trajectory": "run"}, "a.csv --time t --trajectory run --coordinate x:mm"),
+        ({"length": None}, "a.csv --time t --length METRES --coordinate x:mm"),
+        (
+            {"coordinates": {"x": {"column": "a", "unit": "V", "gain": 2}}},
+            "a.csv --time t --coordinate x:a:V,gain=2",
+        ),
+        (
+            {"inputs": {"x": {"unit": "N"}}},
+            "a.csv --time t --coordinate x:mm --input x:N",
+        ),
+    ],
+)
+def test_a_recording_is_a_line_of_the_shell_or_a_call(changes, line):
+    part = PART | changes
+    assert learn_command({"import": part}) == f"leastaction learn {line}"
+    assert learn_command({"import": part, "kind": "ports"}) == (
+        f"leastaction learn {line}".replace(" --length METRES", "").replace(
+            " --coordinate",
+            " --kind ports" + " --length METRES" * ("length" in part) + " --coordinate",
+        )
+    )
+    lines = learn_call({"import": part, "kind": "ports"}).split("\n")
+    assert lines[:3] == ["la.learn(", "    table,", "    kind='ports',"]
+    assert not any("files" in one for one in lines) and lines[-1] == ")"
+    assert ("    time={'rate': HZ}," in lines) == (part["time"] == {"rate": None})
+    assert ("    length=METRES," in lines) == ("length" in part)
+    if changes == {}:
+        assert lines[3:5] == ["    time='t',", "    coordinates={'x': 'mm'},"]
+
+
+def test_other_lines_of_the_shell():
+    sensors = {"x1ddot": {"column": "roof top [g]", "unit": "g"}}
+    part = {"files": "a.csv", "time": "t", "sensors": sensors}
+    line = "leastaction modes a.csv --time t --sensor 'roof_top:roof top [g]:g'"
+    assert modes_command(part) == line
+    call = calibrate_text(PART, False)
+    assert call == "la.calibrate(table, time='t', sensor={'x': 'mm'})"
+    line = "leastaction calibrate a.csv --time t --sensor x:mm"
+    assert calibrate_text(PART, True) == line

@@ -6,6 +6,7 @@ from recorded import imported, rig, write
 from scipy.linalg import expm, solve_continuous_lyapunov
 from scipy.signal import lfilter
 
+from leastaction.recordings import excitation
 from leastaction.recordings.bandwidth_spline import spectrum
 from leastaction.recordings.excitation import (
     UNRECORDED,
@@ -196,3 +197,81 @@ def test_a_motion_between_relaxing_and_ringing(rng):
     assert relaxes([smooth]) is False
     ringing = lfilter([1], [1, -1.9, 0.95], noise)
     assert relaxes([ringing]) is False
+
+
+def rising(exponent, decay):
+    """Autocorrelation 1 − (τ/T)^p below e⁻¹ from `decay` samples on; its motion.
+
+    A stationary process of many samples, by its spectrum: mean squares of its steps
+    are 2 (1 − ρ).
+    """
+    count = 1 << 14
+    lag = np.minimum(np.arange(count), count - np.arange(count))
+    rho = np.exp(-((lag / decay) ** exponent))
+    power = np.maximum(np.fft.rfft(rho).real, 0.0)
+    phase = np.exp(2j * np.pi * np.random.default_rng(0).random(len(power)))
+    return np.fft.irfft(np.sqrt(power) * phase, count)
+
+
+@pytest.mark.parametrize("decay", [6.0, 20.0, 90.0])
+@pytest.mark.parametrize(
+    ("exponent", "relaxed"), [(1.0, True), (1.35, True), (1.95, False)]
+)
+def test_steps_of_a_relaxing_motion_grow_as_those_of_diffusion(
+    exponent, relaxed, decay
+):
+    """As τ^p below p = 3/2; random phases leave every mean square as it is."""
+    assert relaxes([rising(exponent, decay)]) is relaxed
+
+
+@pytest.mark.parametrize(("damping", "relaxed"), [(0.45, False), (0.6, True)])
+def test_an_oscillation_has_its_minimum_within_its_decay(damping, relaxed, monkeypatch):
+    """Of the autocorrelation of ẍ + 2ζẋ + x = white noise, −exp(−πζ/√(1 − ζ²))."""
+    w = np.sqrt(1 - damping**2)
+    t = 0.05 * np.arange(4000)
+    rho = np.exp(-damping * t) * (np.cos(w * t) + damping / w * np.sin(w * t))
+    monkeypatch.setattr(excitation, "autocorrelation", lambda parts: rho)
+    monkeypatch.setattr(excitation, "LEAST_INERTIAL", np.inf)
+    assert relaxes([np.arange(5000.0)]) is relaxed
+
+
+@pytest.mark.parametrize(("decay", "relaxed"), [(1, False), (2, True)])
+def test_a_motion_is_correlated_over_two_samples(decay, relaxed, monkeypatch):
+    """Its minimum counts up to three times its decay, and no later."""
+    rho = np.r_[np.ones(decay), np.full(2 * decay + 1, 0.2), np.full(50, -0.9)]
+    monkeypatch.setattr(excitation, "autocorrelation", lambda parts: rho)
+    monkeypatch.setattr(excitation, "LEAST_INERTIAL", np.inf)
+    y = [np.arange(100.0)]
+    assert relaxes(y) is relaxed
+    rho[3 * decay] = -0.9
+    assert relaxes(y) is False
+
+
+@pytest.mark.parametrize(
+    ("decay", "steps"),
+    [(2, 3), (8, 4), (15, 4), (16, 5), (31, 5), (32, 6), (64, 7)],
+)
+def test_steps_double_up_to_the_decay(decay, steps, monkeypatch):
+    """1, 2, 4 and on to the decay: the last that breaks the law of diffusion counts."""
+    rho = np.r_[np.ones(decay), np.full(3000, 0.2)]
+    monkeypatch.setattr(excitation, "autocorrelation", lambda parts: rho)
+
+    class Motion:
+        """Whose mean square step over m samples is m, but jumps at `wrong`."""
+
+        def __init__(self, wrong):
+            self.wrong = wrong
+
+        def __getitem__(self, rows):
+            return Half(rows.start, self.wrong) if rows.start else 0.0
+
+    class Half:
+        def __init__(self, m, wrong):
+            self.m, self.wrong = m, wrong
+
+        def __sub__(self, other):
+            return np.array([np.sqrt(self.m * (1 + 9 * (self.m >= self.wrong)))])
+
+    last = 1 << (steps - 1)
+    assert relaxes([Motion(last)]) is False
+    assert relaxes([Motion(2 * last)]) is True

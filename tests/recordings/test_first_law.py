@@ -8,6 +8,7 @@ import sympy as sp
 
 from leastaction.core.library import Library
 from leastaction.likelihood.term_selection import Candidates
+from leastaction.recordings import first_law as first_law_module
 from leastaction.recordings.candidates import (
     feeding_losses,
     is_even,
@@ -19,8 +20,10 @@ from leastaction.recordings.candidates import (
 )
 from leastaction.recordings.first_law import (
     least_noise,
+    least_ratio,
     missed_value,
     of_filtered_forces,
+    of_null_vectors,
 )
 from leastaction.recordings.recorded_law import sigma_points
 
@@ -187,3 +190,64 @@ def test_candidates_are_priced_by_what_they_imitate(terms):
     assert simplest == {"xdot**2", "thdot**2", "x**2", "cos(th)"}
     bits = dict(zip(names[:count], touched(terms, columns), strict=False))
     assert bits["x**2"] == bits["xdot**2"] == 1 and bits["cos(th)"] == 2
+
+
+class Directions:
+    """Coefficients of least ρ, over lengths of two of every column."""
+
+    length = np.full(5, 2.0)
+    vectors = {(0, 2): [3.0, -6.0], (1, 4): [5.0, 20.0], (3,): [0.0]}
+
+    def minimise(self, mine):
+        return 0.0, np.array(self.vectors[tuple(mine)])
+
+
+def problem_of_parts(scale, references):
+    """Terms 0 and 2 of one coordinate, 1 and 4 of another, 3 of a third."""
+    return SimpleNamespace(
+        touched=np.array([1, 2, 1, 4, 2]),
+        references=references,
+        candidates=SimpleNamespace(fixed=lambda support, c: scale(support)),
+    )
+
+
+def test_every_part_of_a_start_has_a_scale_of_its_own():
+    """The first is given as 7, the other one is a half of a square."""
+    problem = problem_of_parts(lambda support: support[:1], {0: 7.0})
+    c = least_ratio(problem, Directions(), (0, 1, 2, 4))
+    np.testing.assert_allclose(c, [7.0, 0.5, -14.0, 0.0, 2.0])
+    last = problem_of_parts(lambda support: support[-1:], {})
+    c = least_ratio(last, Directions(), (0, 1, 2, 4))
+    np.testing.assert_allclose(c, [-0.25, 0.125, 0.5, 0.0, 0.5])
+    none = problem_of_parts(lambda support: [], {})
+    assert np.isnan(least_ratio(none, Directions(), (0, 2))).all()
+    zero = problem_of_parts(lambda support: [3], {})
+    assert np.isnan(least_ratio(zero, Directions(), (3,))).all()
+
+
+@pytest.mark.parametrize("bad", [None, np.nan, 0.0])
+def test_oscillators_apart_are_fitted_whatever_was_before(bad, monkeypatch):
+    """Supports of growing size, each once, then that of the oscillators."""
+    supports = {3: [0, 1, 2], 1: [0], 2: [0, 2], 4: [2, 0]}
+    how = []
+
+    def path_of(equations, compiled, columns, settings):
+        how.append(settings)
+        return SimpleNamespace(supports=supports), None, None
+
+    def ratio_of(problem, ratio, support):
+        value = bad if bad is not None and tuple(support) == (0,) else 1.0
+        return np.full(3, value)
+
+    monkeypatch.setattr(first_law_module, "null_vector_path", path_of)
+    monkeypatch.setattr(first_law_module, "least_ratio", ratio_of)
+    monkeypatch.setattr(first_law_module, "oscillators", lambda *_: [0, 2])
+    problem = SimpleNamespace(columns=np.arange(20), terms=None)
+    found = [certain for _, certain in of_null_vectors(problem, None, None)]
+    # Of sizes 1, 2, 3 and 4; the second is that of the oscillators.
+    expected = [False, True, False, False]
+    assert found == (expected if bad is None else expected[1:])
+    problem.columns = np.arange(5)
+    list(of_null_vectors(problem, None, None))
+    assert [h["largest"] for h in how] == [12, 5]
+    assert [h["ranked"] for h in how] == [12, 12]

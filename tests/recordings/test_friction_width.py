@@ -95,3 +95,53 @@ def test_a_law_without_dry_friction_stays(trials):
     law = Law(fit_of(1.0), np.zeros(2), SOLUTION)
     same, deviations = with_width(problem, law)
     assert same is law and deviations.shape == (0, 2) and not trials
+
+
+@pytest.mark.parametrize(
+    ("value_of", "expected"),
+    [
+        # Ten below the largest ends a direction; the vertex is the best itself.
+        (lambda x: -5 * x**2, [-1, -2, 1, 2, 0]),
+        # Less than a half twice in turn does; then there is no vertex.
+        (lambda x: -0.1 * x**2, [-1, -2, 1, 2]),
+        # A likelier width on one side leaves the other alone; seven at most.
+        (lambda x: -2 * x, [*range(-1, -8, -1)]),
+        (lambda x: 2 * x, [*range(-1, -7, -1), *range(1, 8)]),
+        # A change of exactly a half goes on.
+        (lambda x: -0.5 * abs(x), [*range(-1, -8, -1), *range(1, 8), 0]),
+    ],
+)
+def test_widths_are_tried_until_they_do_not_count(value_of, expected, monkeypatch):
+    octaves = []
+
+    def fit(motion, c, active, path, levels, fixed_process, rounds_of_starts):
+        assert rounds_of_starts == 0 and fixed_process is False
+        octaves.append(np.log2(motion.width / 3.0))
+        return at(motion.width)
+
+    def at(width):
+        one = fit_of(width)
+        one.value = value_of(np.log2(width / 3.0))
+        return one
+
+    monkeypatch.setattr(friction_width, "fit", fit)
+    monkeypatch.setattr(
+        friction_width, "replace", lambda law, fit: Law(fit, fit.c, SOLUTION)
+    )
+    problem = SimpleNamespace(motion=SimpleNamespace(dry=(2, 7)), width=3.0)
+    with_width(problem, Law(at(3.0), at(3.0).c, SOLUTION))
+    np.testing.assert_allclose(octaves, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("free", [True, False])
+def test_a_law_without_process_noise_is_fitted_without_it(free, monkeypatch):
+    seen = []
+
+    def fit(*about, rounds_of_starts):
+        seen.append((about[0].width, about[5]))
+
+    monkeypatch.setattr(friction_width, "fit", fit)
+    one = fit_of(1.0)
+    one.levels.is_free = np.array([False, free])
+    assert friction_width._of_width(Law(one, one.c, SOLUTION), 7.0) is None
+    assert seen == [(7.0, not free)]

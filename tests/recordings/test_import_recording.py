@@ -17,6 +17,17 @@ from leastaction.recordings.bandwidth_spline import (
 )
 from leastaction.recordings.columns import Column
 from leastaction.recordings.contracts import held_out, pieces, training
+from leastaction.recordings.import_recording import (
+    _by_channel,
+    _end_held_out,
+    _middling,
+    _units,
+    _unwrap,
+    _without_offsets,
+    held_out_by_name,
+    plain_text,
+    read_out,
+)
 from leastaction.recordings.refusals import RecordingError
 from leastaction.recordings.spikes import REACH, refuse_jumps, replace_spikes
 from leastaction.recordings.splitting import Trajectory
@@ -480,3 +491,187 @@ def test_runs_that_were_joined_are_refused(noise, tmp_path):
     refuse_jumps([wrapped], {0: Column("theta", "", angle=True)})
     with pytest.raises(RecordingError):
         refuse_jumps([wrapped], {0: Column("x", "")})
+
+
+def run_of(*columns, label="0", source="rig.csv, line 2"):
+    values = np.stack(columns, axis=1).astype(float)
+    return Trajectory(label, np.arange(len(values)) * 1.0, values, source)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a  b\n c", "a b c"),
+        ("<$|`\\>", "‹＄¦'/›"),
+        ("x" * 60, "x" * 60),
+        ("x" * 61, "x" * 59 + "…"),
+        ("a\x00b", "ab"),
+    ],
+)
+def test_a_label_is_a_line_of_plain_text(text, shown):
+    assert plain_text(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("gaps", "short", "replaced", "turned", "words"),
+    [
+        (0, 0, {}, 0, []),
+        (1, 0, {}, 0, ["1 gap in time split the recording into 3 traj"]),
+        (2, 1, {}, 0, ["2 gaps in time split", "1 stretches below 16 rows"]),
+        (0, 0, {"a": 0, "b": 5}, 0, ["5 samples of column 'b' (2.5 %) stand out"]),
+        (0, 0, {}, 7, ["unwrapped at 7 jumps"]),
+    ],
+)
+def test_what_was_done_to_a_table_is_stated(gaps, short, replaced, turned, words):
+    read = splitting.Recorded([], np.zeros(0), 5.0, [None] * (3 + short), gaps=gaps)
+    texts = read_out(read, 200, [None] * 3, replaced, turned)
+    assert len(texts) == len(words)
+    assert all(
+        text.startswith(w) or w in text for text, w in zip(texts, words, strict=True)
+    )
+
+
+ANGLE = Column("a", "import.coordinates.a", angle=True)
+TURNS = Column("n", "import.coordinates.n", 0.1, angle=True)
+LENGTH = Column("x", "import.coordinates.x", unit="m")
+
+
+def test_angles_are_made_continuous_and_lengths_left_alone():
+    """Fourteen turns; a step of 3 is none, one of 3.3 is."""
+    wound = 0.9 * np.arange(100)
+    channels = {"q": {"a": TURNS, "x": LENGTH}}
+    for step, jumps in ((3.0, 0), (3.3, 1), (-3.3, 1)):
+        parts = [run_of(wound % (2 * np.pi), wound % 5), run_of([0.0, step], [0, 9])]
+        assert _unwrap(parts, channels, np.zeros(2)) == 14 + jumps
+        np.testing.assert_allclose(parts[0].values[:, 0], wound)
+        np.testing.assert_array_equal(parts[0].values[:, 1], wound % 5)
+        after = step - jumps * np.sign(step) * 2 * np.pi
+        np.testing.assert_allclose(parts[1].values, [[0, 0], [after, 9]])
+
+
+@pytest.mark.parametrize(
+    ("wide", "column", "span", "refused"),
+    [
+        (2, TURNS, 0.0, False),
+        (3, TURNS, 0.0, True),
+        (3, ANGLE, 61.0, False),  # it turns in radians: half of it is beyond 30
+        (3, ANGLE, 59.0, True),
+        (3, TURNS, 61.0, True),
+        (3, LENGTH, 0.0, False),
+    ],
+)
+def test_a_fiftieth_of_steps_may_be_a_quarter_turn(wide, column, span, refused):
+    steps = np.r_[np.full(wide, 1.6), np.full(100 - wide, 1.5)]
+    part = run_of(np.cumsum(np.r_[0.0, steps]))
+    channels = {"q": {"a": column}}
+    if refused:
+        with pytest.raises(RecordingError, match=f"{wide}"):
+            _unwrap([part], channels, np.array([span]))
+    else:
+        assert _unwrap([part], channels, np.array([span])) == 0
+
+
+@pytest.mark.parametrize(
+    ("mean", "mentioned"), [(0.095, False), (0.105, True), (-0.105, True)]
+)
+def test_offsets_of_accelerations_are_taken_off(mean, mentioned):
+    """That are a tenth of what they vary by are mentioned."""
+    wave = np.tile([1.0, -1.0], 20)
+    series = {
+        "q": [np.stack([wave + 3 * mean, wave + mean], 1)],
+        "qddot": [(wave + mean)[:, None]],
+    }
+    channels = {"q": {"x": LENGTH, "a": ANGLE}, "qddot": {"x": LENGTH}}
+    texts = _without_offsets(series, channels, {"a"})
+    assert len(texts) == 2 * mentioned
+    np.testing.assert_allclose(series["q"][0][:, 0], wave + 3 * mean)
+    np.testing.assert_allclose(series["q"][0][:, 1], wave)
+    np.testing.assert_allclose(series["qddot"][0][:, 0], wave)
+
+
+def test_series_by_channel_have_the_order_of_coordinates():
+    """Columns q: x, y; qdot: y, x; an input of y alone."""
+    values = [np.arange(10.0).reshape(2, 5)]
+    channels = {"q": dict.fromkeys("xy"), "qdot": dict.fromkeys("yx")}
+    channels |= {"qddot": {}, "input": dict.fromkeys("y")}
+    found = _by_channel(values, channels, ["x", "y"])
+    assert list(found) == ["q", "qdot", "input"]
+    np.testing.assert_array_equal(found["q"][0], [[0, 1], [5, 6]])
+    np.testing.assert_array_equal(found["qdot"][0], [[3, 2], [8, 7]])
+    np.testing.assert_array_equal(found["input"][0], [[0, 4], [0, 9]])
+
+
+@pytest.mark.parametrize(
+    ("names", "held"),
+    [
+        (["a1"], [1, 0, 0]),
+        (["a*"], [1, 1, 0]),
+        ([3, "a2"], [0, 1, 1]),
+        ([], [0, 0, 0]),
+        (["b"], "the trajectory b"),
+        (["a*", "3"], "every trajectory"),
+    ],
+)
+def test_trajectories_are_held_out_by_name(names, held):
+    labels = ["a1", "a2", "3"]
+    if isinstance(held, str):
+        with pytest.raises(RecordingError, match=held):
+            held_out_by_name(labels, names, "rig.csv")
+    else:
+        assert held_out_by_name(labels, names, "rig.csv").tolist() == held
+
+
+@pytest.mark.parametrize(
+    ("count", "places"), [(4, [2]), (7, [3]), (8, [2, 5]), (9, [3, 5]), (12, [3, 6, 8])]
+)
+def test_one_trajectory_in_four_of_middling_size_is_held_out(count, places):
+    """Sizes in another order than time; a coordinate that rests has none."""
+    order = np.random.default_rng(count).permutation(count)
+    q = [np.outer([0.0, 1.0, 0.5], [1.0 + k, 0.0]) for k in order]
+    held = _middling(q)
+    assert sorted(order[held].tolist()) == places
+
+
+def test_sizes_are_those_over_the_scatter_of_each_coordinate():
+    """Of x, and of y in another unit, which alone would decide."""
+    x, y = [1.0, 2.0, 3.0, 4.0], [4.0, 1.0, 9.0, 6.0]
+    q = [np.outer([0, 1, 0.5], [a, 1e-6 * b]) for a, b in zip(x, y, strict=True)]
+    every = np.concatenate(q)
+    size = [np.mean(np.ptp(one, axis=0) / every.std(axis=0)) for one in q]
+    assert _middling(q).tolist() == [k == np.argsort(size)[2] for k in range(4)]
+
+
+@pytest.mark.parametrize(("rows", "cut"), [(1320, True), (1080, False)])
+def test_a_quarter_is_held_out_if_it_has_enough_periods(rows, cut):
+    """Of the longest; three main periods of a second at least."""
+    t = 0.01 * np.arange(rows)
+    series = {
+        "q": [np.cos(2 * np.pi * t[:400])[:, None], np.cos(2 * np.pi * t)[:, None]]
+    }
+    series["input"] = [x.copy() for x in series["q"]]
+    runs, starts = [run_of(np.zeros(3), label=n) for n in "ab"], [5.0, 7.0]
+    clock = splitting.Clock(0.01, 0.0, 0, False)
+    held = _end_held_out(runs, series, starts, clock, [False])
+    if not cut:
+        assert held.tolist() == [False, False] and len(starts) == 2
+        return
+    assert held.tolist() == [False, False, True]
+    assert [len(x) for x in series["q"]] == [400, 990, 330]
+    assert [len(x) for x in series["input"]] == [400, 990, 330]
+    np.testing.assert_allclose(series["q"][2][:, 0], np.cos(2 * np.pi * t[990:]))
+    assert starts == [5.0, 7.0, pytest.approx(7 + 9.9)]
+    assert runs[2].label == "b (end)" and len(runs[2].time) == 0
+
+
+def test_units_are_those_of_the_user_with_their_si_value():
+    columns = {
+        "x": Column("x", "", 1e-3, unit="m", shown="mm", shown_factor=1e-3),
+        "y": Column("y", "", unit="m", shown_factor=7.0),
+    }
+    found = _units("input", columns, ["x", "y", "z"])
+    values = {key: value for key, (_, value) in found.items()}
+    assert values == {
+        "input_unit": ["m", "m", ""],
+        "input_shown_unit": ["mm", "m", ""],
+        "input_shown_factor": [1e-3, 1.0, 1.0],
+    }

@@ -245,11 +245,11 @@ def test_a_lag_before_a_law_needs_ten_windows(rows, known):
 SENSOR = np.full(1, 1e-4)
 
 
-def late_oscillator(rows_late):
+def late_oscillator(rows_late, rows=1500):
     """A driven oscillator whose input acts so many rows after its record; its law."""
     x, v = symbols(["x", "xdot"])
     equations = variational_equations([v**2, x**2], ["x"], [v**2])
-    c, dt, rows = np.array([0.5, -8.0, 0.2]), 0.02, 1500
+    c, dt = np.array([0.5, -8.0, 0.2]), 0.02
     rng = np.random.default_rng(4)
     w, phase = rng.uniform(1, 9, 6), rng.uniform(0, 6, 6)
     force = np.sin(np.multiply.outer(dt * np.arange(rows), w) + phase).sum(axis=1)
@@ -285,3 +285,49 @@ def test_a_delay_is_as_certain_as_its_data(rows_late):
     assert (np.abs(law.c - truth) < 3 * std).all()
     assert (std < 1e-4 * np.abs(truth)).all()
     assert law.fit.levels.process < 1e-3  # of a force of 2, that of a row late is .1
+
+
+def test_values_are_those_of_the_first_input_of_an_unknown():
+    inputs = inputs_of()
+    inputs.lag[:], inputs.time_constant[:] = [0.1, 0.2], [0.3, 0.4]
+    unknowns = [delay(True, (1,)), delay(), Unknown("time_constant", (1,), True)]
+    found = input_dynamics.values_of(inputs, unknowns)
+    np.testing.assert_array_equal(found, [0.2, 0.1, 0.4])
+
+
+@pytest.mark.parametrize("follows", [True, False])
+def test_a_law_is_refitted_from_where_it_is(follows, monkeypatch):
+    seen = []
+
+    def fit(*start, rounds_of_starts):
+        seen.append((*start, rounds_of_starts))
+        return "trial" if follows else None
+
+    monkeypatch.setattr(input_dynamics, "fit", fit)
+    monkeypatch.setattr(input_dynamics, "replace", lambda law, fit: (law, fit))
+    moved = SimpleNamespace(motion="motion")
+    problem = SimpleNamespace(driven_by=lambda inputs: moved)
+    one = SimpleNamespace(c="c", active="active", path="path", levels="levels")
+    law = SimpleNamespace(fit=one)
+    found = input_dynamics.refitted(problem, law, None)
+    assert found == ((moved, (law, "trial")) if follows else None)
+    assert seen == [("motion", "c", "active", "path", "levels", 1)]
+
+
+def test_a_step_leads_to_the_likeliest_delay_and_its_error_is_half_a_log_unit():
+    """Profiles of the likelihood by other fits; coefficients move as the slope says."""
+    problem, law, _ = late_oscillator(0.2, 300)
+    late, *_ = input_dynamics.steps(problem, law)
+    assert late == pytest.approx(0.2 * problem.motion.dt, rel=0.05)
+    inputs = problem.inputs.changed("lag", [0], 0.2 * problem.motion.dt)
+    problem, law = input_dynamics.refitted(problem, law, inputs)
+    late, error, slope = input_dynamics.steps(problem, law)
+    ends = {}
+    for part in (-2.0, 0.0, 2.0):
+        inputs = problem.inputs.changed("lag", [0], late[0] + part * error[0])
+        ends[part] = input_dynamics.refitted(problem, law, inputs)[1].fit
+    falls = [ends[0.0].value - ends[part].value for part in (-2.0, 2.0)]
+    assert np.mean(falls) == pytest.approx(2.0, rel=0.2)
+    moved = (ends[2.0].c - ends[-2.0].c) / (4 * error[0])
+    # The spring, which a delay hardly moves, is as certain as its fits have settled.
+    np.testing.assert_allclose(slope[0, [0, 2]], moved[[0, 2]], rtol=0.15)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.interpolate import make_interp_spline
 
 from leastaction.core.expressions import parse
 from leastaction.likelihood.covariance import spread
@@ -20,9 +21,11 @@ from leastaction.recordings.inputs import (
     LINEAR,
     Inputs,
     Unknown,
+    between,
     changed,
     degree_of,
     has_unknown_gain,
+    inputs_of,
     unknowns_of,
 )
 from leastaction.recordings.recorded_problem import Problem
@@ -228,3 +231,96 @@ def test_the_form_of_an_input_is_that_of_its_generator(oscillator, degree, betwe
     assert problem.inputs.degree == degree
     std = np.sqrt((spread(law.fit.innovations).deviations ** 2).sum(axis=0))
     assert (np.abs(law.c - truth) < 4 * std).all()
+
+
+@pytest.mark.parametrize(
+    ("rows", "degree"), [(1, 0), (2, 1), (3, 1), (4, 3), (5, 3), (6, 5), (7, 5)]
+)
+def test_a_short_input_is_a_spline_of_a_lower_odd_degree(rows, degree, rng):
+    """It passes through all samples, and is what SciPy makes of them."""
+    when, values = np.arange(rows), rng.standard_normal(rows)
+    curve = between(when, values, BAND_LIMITED)
+    np.testing.assert_allclose(curve(when), values, atol=1e-12)
+    fine = np.linspace(0, max(rows - 1, 0), 11)
+    expected = make_interp_spline(when, values, degree)(fine)
+    np.testing.assert_allclose(curve(fine), expected, atol=1e-12)
+    straight = between(when, values, LINEAR)(fine)
+    np.testing.assert_allclose(straight, np.interp(fine, when, values), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("values", "rows"),
+    [
+        (np.repeat([0.0, 1, 2, 0, 3, 1], 3), 3),
+        (np.repeat([0.0, 1, 1, 2, 0, 3, 3], 4), 4),
+        (np.r_[np.zeros(5), np.repeat([1.0, 2, 3, 0, 1], 6)], 6),
+        (np.repeat([0.0, 1.0, 0.0], [7, 8, 9]), 8),
+        (np.r_[np.zeros(7), np.ones(8)], 1),
+        (np.sin(np.arange(30.0)), 1),
+    ],
+)
+def test_steps_of_a_held_input_are_multiples_of_rows(values, rows):
+    assert recorded_input(values).hold.tolist() == [rows]
+
+
+@pytest.mark.parametrize(("repeated", "held"), [(10, False), (11, True)])
+def test_a_held_input_repeats_more_than_half_of_its_samples(repeated, held):
+    """Of twenty steps, between which none repeats the most frequent value."""
+    steps = np.r_[np.ones(20 - repeated), np.zeros(repeated)]
+    values = 1 + np.cumsum(np.r_[0, np.random.default_rng(0).permutation(steps)])
+    values = np.r_[np.zeros(30), values]
+    # The step from rest to the first is one of 21.
+    share = repeated / 21
+    assert (degree_of(values) == HELD) == (share > 0.5) == held
+
+
+@pytest.mark.parametrize("degree", [HELD, LINEAR, BAND_LIMITED])
+def test_inputs_of_another_form_come_as_late_as_before(degree):
+    """What is held acts half a row later; of those that are `delayed`."""
+    inputs = replace(of_three(np.ones((9, 3))), lag=np.array([0.1, 0.2, 0.3]))
+    moved = inputs.of_degree(degree, [0, 2])
+    shift = -0.5 * (degree == HELD)
+    np.testing.assert_allclose(moved.lag, [0.1 + shift, 0.2, 0.3 + shift])
+    assert moved.degree == degree and moved.curves == {}
+    np.testing.assert_allclose(moved.of_degree(BAND_LIMITED, [0, 2]).lag, inputs.lag)
+
+
+def test_inputs_have_lags_and_constants_that_are_stated():
+    stated = {
+        "x": {"lag": 0.25, "time_constant": "unknown"},
+        "z": {"lag": "unknown", "time_constant": 0.5, "gain": "unknown"},
+    }
+    data = described(**stated).assign_attrs(time_step=0.1)
+    assert inputs_of(data) is None
+    data["first_sample"] = "trajectory", [0, 4]
+    data["sample_count"] = "trajectory", [4, 6]
+    data = data.assign_attrs(inputs=json.dumps(stated), time_step=0.1)
+    data["input"] = ("replicate", "sample", "dof"), np.arange(30.0).reshape(1, 10, 3)
+    found = inputs_of(data)
+    np.testing.assert_array_equal(found.lag, [0.25, 0, 0])
+    np.testing.assert_array_equal(found.time_constant, [0, 0, 0.5])
+    np.testing.assert_array_equal(found.recorded, np.arange(30.0).reshape(10, 3))
+    assert found.parts == [slice(0, 4), slice(4, 10)] and found.dt == 0.1
+
+
+def test_what_is_held_is_its_mean_at_a_step():
+    """At the begin there is nothing before it."""
+    values = np.repeat([1.0, 3.0, 2.0, 7.0], 4)
+    force = recorded_input(values).at(np.arange(16), (0.0, 0.25)).reshape(16, 2)
+    before = values[np.maximum(np.arange(16) - 1, 0)]
+    np.testing.assert_allclose(force[:, 0], (values + before) / 2)
+    np.testing.assert_allclose(force[:, 1], np.r_[values[:-1], values[-1]])
+
+
+@pytest.mark.parametrize("constant", [1.5, 30.0])
+def test_a_lag_of_first_order_of_a_ramp_is_a_delay(constant):
+    """A straight line passes it as it is, later by T; zero changes nothing."""
+    values = 2.0 + 3.0 * np.arange(50.0)
+    late = recorded_input(values, dt=0.1, time_constant=0.1 * constant)
+    expected = values - 3.0 * constant
+    np.testing.assert_allclose(late.at(np.arange(50))[:, 0], expected, atol=1e-9)
+    # A held input behind it is no longer held.
+    steps = np.repeat([1.0, 3.0, 2.0, 7.0], 10)
+    behind = recorded_input(steps, dt=0.1, time_constant=0.2)
+    late = behind.at(np.arange(40), (0.0, 0.5))
+    assert len(np.unique(late[20:30].round(6))) == 10

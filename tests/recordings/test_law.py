@@ -489,3 +489,148 @@ def test_what_is_saved_is_read_again(tmp_path, monkeypatch):
     page(source="b").save(tmp_path / "a.nc")
     again = LawPage.of_parts(written["model"], written["parts"])
     assert again.seconds is None and again.rollout is None and again.title == ""
+
+
+def test_warnings_of_a_random_motion_have_its_inputs_and_modes(monkeypatch):
+    """Each text once: of the data, of the law, then reservations."""
+    seen = []
+
+    def of_modes(dataset, sensed, known):
+        seen.append((sensed, known))
+        return ["modes"]
+
+    monkeypatch.setattr(law_module, "of_modes", of_modes)
+    monkeypatch.setattr(law_module, "remarks", lambda model, data: ["remarks"])
+    about = {"gain": 2.5, "lag": 0.25}
+    values = {f"input_{k}_estimate": v for k, v in about.items()}
+    values |= {f"input_{k}_std": 0.01 for k in about}
+
+    class One(Stated):
+        warnings, dataset = Law.warnings, xr.Dataset(values)
+        reservations, modes, sensed_modes = ["b", "c"], "known", "sensed"
+
+    data = xr.Dataset(
+        {"input": (("replicate", "sample", "dof"), np.ones((1, 3, 2)))},
+        {"dof": list(NAMES)},
+        {
+            "warnings": json.dumps(["a", "b"]),
+            "inputs": json.dumps({"phi": {"gain": "unknown", "lag": 0.0}}),
+        },
+    )
+    model = xr.Dataset(attrs={"warnings": json.dumps(["d", "a"])})
+    one = One(observations=data)
+    one.model = model
+    *noted, lag, gain, modes = one.warnings
+    assert noted == ["a", "b", "d", "c"] and modes == "modes"
+    assert "input of x acts 250 ± 20 ms" in lag and "2.5" in gain and "phi" in gain
+    assert seen == [("sensed", "known")]
+    one.rollout = xr.Dataset()
+    assert one.warnings == [*noted, "remarks"] and len(seen) == 1
+
+
+def planned(monkeypatch, inputs=(), rollout=True):
+    """A law of x² in L and D, and what its design is made from."""
+    seen = []
+
+    def experiments(compiled, data, covariance, place, shrink):
+        seen.append((compiled, covariance, place, shrink))
+        columns = ["excite", "amplitude", "frequency"]
+        return pd.DataFrame([["phi", 1.0, 2.0], ["x", 3.0, 4.0]], columns=columns)
+
+    folder = "leastaction.recordings"
+    monkeypatch.setattr(f"{folder}.measured_rollout.CompiledLaw", lambda *_: "compiled")
+    monkeypatch.setattr(f"{folder}.next_experiment.experiments", experiments)
+    monkeypatch.setattr(
+        f"{folder}.physical_parameters.covariance_of", lambda law: "covariance"
+    )
+    frame = terms_of(
+        ("xdot**2", "L", 0.5, 0.0, "kg"),
+        ("x**2", "L", -2.0, 0.1, "N/m"),
+        ("x**2", "D", 1.0, 0.2, "N/m"),
+        ("phi", "L", 1.0, 0.3, "N m"),
+    )
+
+    class One(Stated):
+        terms, dataset, coordinates = frame, xr.Dataset(), NAMES
+
+    One.inputs = inputs
+    units = {"input_unit": ("dof", ["N", "N*m"])} if inputs else {}
+    units |= {"coordinate_unit": ("dof", ["m", "rad"]), "dof": list(NAMES)}
+    return One(xr.Dataset() if rollout else None, xr.Dataset(coords=units)), seen
+
+
+@pytest.mark.parametrize(
+    ("inputs", "units"), [((), ["rad", "m"]), (("x", "phi"), ["N*m", "N"])]
+)
+def test_an_experiment_is_designed_for_one_coefficient(inputs, units, monkeypatch):
+    law, seen = planned(monkeypatch, inputs)
+    designs = law.next_experiment("phi")
+    assert designs.columns.tolist() == ["excite", "amplitude", "unit", "frequency"]
+    assert designs.unit.tolist() == units
+    law.next_experiment("x**2", "D", 0.9)
+    assert seen == [
+        ("compiled", "covariance", 3, 0.5),
+        ("compiled", "covariance", 2, 0.9),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("term", "of", "shrink", "words"),
+    [
+        ("x**2", None, 0.5, "x\\*\\*2 of L, x\\*\\*2 of D, phi of L$"),
+        ("phi", "D", 0.5, "phi is no coefficient with an interval"),
+        ("xdot**2", "L", 0.5, "xdot\\*\\*2 is no coefficient"),
+        ("y", None, 0.5, "y is no coefficient"),
+        ("phi", None, 0.0, "shrink is 0"),
+        ("phi", None, 1.0, "shrink is 1"),
+        ("phi", None, -0.5, "shrink is -0.5"),
+    ],
+)
+def test_a_coefficient_that_no_experiment_is_for(term, of, shrink, words, monkeypatch):
+    with pytest.raises(ValueError, match=words):
+        planned(monkeypatch)[0].next_experiment(term, of, shrink)
+    law, _ = planned(monkeypatch, rollout=False)
+    with pytest.raises(ValueError, match="record 16 times as long"):
+        law.next_experiment("phi", shrink=0.25)
+
+
+@pytest.mark.parametrize("random", [False, True])
+@pytest.mark.parametrize("physical", [False, True])
+def test_a_law_is_described_in_sections(random, physical, monkeypatch):
+    monkeypatch.setattr(law_module, "conserved", lambda law, data: ["energy", "spin"])
+    monkeypatch.setattr(law_module, "_alternatives", lambda rivals: ["rivals"])
+    monkeypatch.setattr(law_module, "_scale_note", lambda *about: f"scale {about[2]}")
+    monkeypatch.setattr(law_module, "sensor_noise", lambda data: "1 um")
+    monkeypatch.setattr(law_module, "random_force", lambda data: "Force. ")
+    monkeypatch.setattr(law_module, "_modes", lambda *modes: [f"modes {modes}"])
+    monkeypatch.setattr(law_module, "_calibration", lambda law: ["calibration"])
+    numbers = pd.DataFrame(
+        {"quantity": ["mass"], "value": [2.0], "std": [0.1], "percent": [5.0]}
+        | {"unit": "kg", "grouped": "", "low": 1.8, "high": 2.2}
+    )
+
+    class One(Stated):
+        terms = terms_of(("x**2", "L", -2.0, 0.1, "N/m"))
+        system, modes, sensed_modes = "equations", "a", "b"
+        dataset = xr.Dataset({"search_stop": "nothing was left"})
+
+    One.physical = numbers if physical else terms_of()
+    lines = One(None if random else xr.Dataset())._described()
+    about = lines[:2] if physical else []
+    assert [x.partition("\n")[0] for x in about[:1]] == about[:1]
+    if physical:
+        assert about[0] == "## Physical parameters" and "mass" in about[1]
+    law, terms, *code = lines[len(about) : len(about) + 5]
+    assert law == "## The law" and "`x**2`" in terms
+    assert code == ["```text", "equations", "```"]
+    rest = lines[len(about) + 5 :]
+    if random:
+        text, *more = rest
+        assert text == (
+            "Sensor noise (std, SI units): 1 um. Force. `Wdot` is white noise of unit "
+            "intensity. scale True The search for terms ended because nothing was left."
+        )
+        assert more == ["modes ('a', 'b')", "calibration"]
+    else:
+        expected = ["scale False", "## What is conserved", "- energy", "- spin"]
+        assert rest == [*expected, "## What the data cannot decide", "rivals"]

@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 import sympy as sp
 import xarray as xr
+from scipy.stats import t as student
 
 from leastaction.core.euler_lagrange import symbols
 from leastaction.likelihood.iterated_smoother import smooth_motion
 from leastaction.likelihood.measured_motion import MeasuredMotion
 from leastaction.recordings.measured_rollout import (
+    COORDINATES,
+    CompiledLaw,
     WindowForces,
+    _dataset,
     _share,
     enough_steps,
     followed,
@@ -249,3 +253,172 @@ def test_the_share_of_a_force_is_that_of_windows_that_are_not_lost():
     assert _share([forces_of([np.nan], [1.0], [0.0])]) == np.inf
     assert _share([forces_of([1.0], [2.0], [4.0])]) == 0.0
     assert np.isnan(_share([forces_of([1.0], [0.0], [0.0])]))
+
+
+DECAY, RATE, STEP, PUSH = 0.1, 4.0, 0.02, 0.7
+
+
+def model_of(law, points, noise=1e-3, width=0.0):
+    """Model of a damped oscillator ẍ + 0.2 ẋ + k x = 0 with x² and ẋ² alone."""
+    values = {
+        "term": ("term", ["x**4", "xdot**2", "x**2"]),
+        "dissipation_term": ("dissipation_term", ["abs(xdot)", "xdot**2"]),
+        "coefficient_estimate": (("replicate", "term"), [[0.0, *law[:2]]]),
+        "dissipation_coefficient_estimate": (
+            ("replicate", "dissipation_term"),
+            [[0.0, law[2]]],
+        ),
+        "column_position": ("column_fitted", [1, 2, 0, 4]),
+        "prediction_coefficient": ("column_fitted", [law[0], law[1], 0.0, law[2]]),
+        "jackknife_coefficient": (
+            ("block", "column_fitted"),
+            np.insert(points, 2, 0.0, axis=1),
+        ),
+        "noise_level": (("replicate", "dof"), [[noise]]),
+        "process_noise": (("replicate", "dof"), [[0.0]]),
+        "sliding_width": ("replicate", [width]),
+        "blocks": ("replicate", [len(points)]),
+    }
+    return xr.Dataset(values, {"dof": ["x"]})
+
+
+def measured(*paths, noise=0.0, seed=0):
+    q = np.concatenate(paths)
+    q = q + noise * np.random.default_rng(seed).standard_normal(len(q))
+    counts = [len(p) for p in paths]
+    data = {
+        "q": (("replicate", "sample", "dof"), q[None, :, None]),
+        "first_sample": ("trajectory", np.cumsum([0, *counts[:-1]])),
+        "sample_count": ("trajectory", counts),
+    }
+    return xr.Dataset(data, {"dof": ["x"]}, {"time_step": STEP})
+
+
+LAW = np.array([0.5, -(RATE**2) / 2, DECAY])
+TIMES = STEP * np.arange(400)
+
+
+def basis(c):
+    """Motions that begin with x = 1 and ẋ = 0, or the other way round."""
+    decay = c[2] / (2 * c[0])
+    w = np.sqrt(-c[1] / c[0] - decay**2)
+    envelope = np.exp(-decay * TIMES)
+    one, other = np.cos(w * TIMES), np.sin(w * TIMES) / w
+    return np.stack([envelope * (one + decay * other), envelope * other], axis=1)
+
+
+@pytest.mark.parametrize(("start", "rows"), [(0.6, 30), (0.01, 8), (1e3, 400)])
+def test_a_free_run_begins_as_least_squares_say(start, rows):
+    """In closed form, and as every point around the law does; jackknife of these."""
+    points = LAW * (1 + 1e-3 * np.random.default_rng(5).standard_normal((6, 3)))
+    sigma = 1e-3
+    observations = measured(basis(LAW) @ [1.0, -2.0], noise=sigma)
+    law = CompiledLaw(observations, model_of(LAW, points, sigma))
+    path, band = law.free_run(slice(0, 400), start)
+    y = observations["q"].values[0, :, 0]
+
+    def run(c):
+        whole = basis(c)
+        return whole @ np.linalg.lstsq(whole[:rows], y[:rows], rcond=None)[0]
+
+    np.testing.assert_allclose(path[:, 0], run(LAW), atol=1e-5)
+    left = np.array([run(c) for c in points])
+    square = 5 / 6 * ((left - left.mean(axis=0)) ** 2).sum(axis=0)
+    expected = student.ppf(0.975, 5) * np.sqrt(square) + 2 * sigma
+    np.testing.assert_allclose(band[:, 0], expected, rtol=2e-2)
+
+
+def test_residuals_and_one_step_errors_of_a_law_are_its_noise():
+    """Less two degrees of freedom of each window; innovations are a little larger."""
+    sigma, points = 1e-3, np.tile(LAW, (3, 1))
+    paths = basis(LAW) @ [1.0, -2.0], basis(LAW) @ [-0.5, 1.0]
+    observations = measured(*paths, noise=sigma)
+    law = CompiledLaw(observations, model_of(LAW, points, sigma))
+    noise = observations["q"].values[0, :, 0] - np.concatenate(paths)
+    for part in (slice(0, 400), slice(400, 800)):
+        left = law.residual(part, 2.0)[:, 0]
+        pieces_of = left.reshape(4, 100), noise[part].reshape(4, 100)
+        for found, here in zip(*pieces_of, strict=True):
+            known = basis(LAW)[:100]
+            fitted = known @ np.linalg.lstsq(known, here, rcond=None)[0]
+            np.testing.assert_allclose(found, here - fitted, atol=1e-5)
+    error = law.one_step_error([slice(0, 400), slice(400, 800)], 1.0)
+    assert error == pytest.approx([sigma], rel=0.1)
+    # Errors of the first second, without a law, are left out.
+    early = law.one_step_error([slice(0, 400), slice(400, 800)], 7.9)
+    rows = np.r_[395:400, 795:800]
+    assert early == pytest.approx([np.sqrt(np.mean(noise[rows] ** 2))], rel=0.3)
+
+
+@pytest.mark.parametrize("noise", [1e-3, 1e-7])
+def test_a_force_that_a_law_misses_is_seen_through_its_compiled_form(noise):
+    """Of a push that is constant; its noise is that of the sensor."""
+    path = basis(LAW) @ [1.0, -2.0] + PUSH / RATE**2
+    law = CompiledLaw(measured(path), model_of(LAW, np.tile(LAW, (3, 1)), noise))
+    forces = law.force_error(slice(0, 400), 1.0)
+    np.testing.assert_allclose(forces.missed, PUSH, rtol=1e-3)
+    assert not forces.recorded.any()
+    expected = 720 * noise**2 * STEP / 1.0**5
+    np.testing.assert_allclose(forces.variance.mean(), expected, rtol=0.3)
+
+
+def test_inputs_act_as_the_law_says():
+    observations = measured(TIMES)
+    driven = np.sin(TIMES)[None, :, None]
+    observations["input"] = ("replicate", "sample", "dof"), driven
+    about = {"input_gain": 3.0, "input_lag": 0.1, "input_time_constant": 0.2}
+    model = model_of(LAW, np.tile(LAW, (2, 1)))
+    model = model.assign({k: (("replicate", "dof"), [[v]]) for k, v in about.items()})
+    model["input_degree"] = "replicate", [1]
+    inputs = CompiledLaw(observations, model).inputs
+    np.testing.assert_array_equal(inputs.recorded, 3 * driven[0])
+    assert (inputs.lag, inputs.time_constant, inputs.degree) == (0.1, 0.2, 1)
+
+
+def test_a_correction_is_part_of_predictions_of_a_sample_alone():
+    model = model_of(LAW, np.tile(LAW, (2, 1)))
+    model["prediction_coefficient"][:] = [0.4, -7.0, 0.25, 0.0]
+    law = CompiledLaw(measured(TIMES), model)
+    np.testing.assert_array_equal(law.c, [0.0, *LAW])
+    np.testing.assert_array_equal(law.of_sample, [0.25, 0.4, -7.0, 0.0])
+    np.testing.assert_array_equal(law.left, [[0.0, *LAW]] * 2)
+
+
+@pytest.mark.parametrize(("period", "stride"), [(7.9, 1), (8.1, 2), (0.01, 1)])
+def test_errors_of_runs_are_those_over_half_the_range(period, stride):
+    """Of all samples; every second is stored of more than 300 in a period."""
+    period = period / 8 * 300 * STEP
+    rng, coords = np.random.default_rng(0), {"replicate": [0], "dof": ["x", "y"]}
+    coords |= {"label": ("trajectory", ["a", "b"])}
+    coords |= {k: ("dof", ["m", "m"]) for k in COORDINATES[3:6]}
+    coords["coordinate_shown_factor"] = "dof", [1.0, 1.0]
+    observations = xr.Dataset(coords=coords, attrs={"time_step": STEP})
+    stored = [tuple(rng.standard_normal((n, 2)) for _ in range(4)) for n in (11, 8)]
+    forces = [
+        WindowForces(
+            *(rng.standard_normal((n, 2)) for _ in range(3)), np.arange(n) * 1.0
+        )
+        for n in (3, 2)
+    ]
+    shares = {"one_step_error": np.zeros((1, 2))}
+    stored[1][1][3, 0] = np.nan
+    found = _dataset(observations, stored, forces, shares, {"period": period})
+    for k, (q, path, *_) in enumerate(stored):
+        half = (q.max(axis=0) - q.min(axis=0)) / 2
+        error = np.abs(path - q) / half
+        error[np.isnan(error)] = np.inf
+        np.testing.assert_allclose(found["half_range"][k], half)
+        expected = np.sqrt((error**2).mean(axis=0))
+        np.testing.assert_allclose(found["rms_error"].values[0, k], expected)
+        largest = error.max(axis=0)
+        np.testing.assert_allclose(found["maximum_error"].values[0, k], largest)
+    rows = [np.arange(0, n, stride) for n in (11, 8)]
+    np.testing.assert_allclose(found["path_time"], STEP * np.concatenate(rows))
+    kept = np.concatenate([each[0][r] for each, r in zip(stored, rows, strict=True)])
+    np.testing.assert_allclose(found["q_measured"].values[0], kept)
+    numbers = found["path_trajectory"].values
+    assert numbers.tolist() == [0] * len(rows[0]) + [1] * len(rows[1])
+    assert found["window_trajectory"].values.tolist() == [0, 0, 0, 1, 1]
+    assert found["window_time"].values.tolist() == [0, 1, 2, 0, 1]
+    missed = np.concatenate([f.missed for f in forces])
+    np.testing.assert_allclose(found["force_missed"].values[0], missed)

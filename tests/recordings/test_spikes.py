@@ -101,6 +101,26 @@ def test_what_repeats_is_no_spike(beside):
         assert replace_spikes([trajectory(y)], [0]).tolist() == [count]
 
 
+@pytest.mark.parametrize("even", [True, False])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("samples", [2, 3, 4, 6])
+def test_beside_spikes_that_repeat_good_samples_stay(samples, sign, even, rng):
+    """They would take a half of a level for spikes of their own."""
+    time = np.linspace(-1, 1, 400) if even else uneven(rng)
+    y = cubic(time)
+    y[200 : 200 + samples] = sign * 0.5
+    one = trajectory(y, time=time)
+    assert replace_spikes([one], [0]).tolist() == [0]
+    np.testing.assert_array_equal(one.values[:, 0], y)
+    # A spike farther off is one all the same; a spline that has the level replaces it.
+    spikes_of = np.isin(ROWS, [194, 206 + samples])
+    one = trajectory(y + 0.2 * spikes_of, time=time)
+    assert replace_spikes([one], [0]).tolist() == [2]
+    kept = ~spikes_of[4:-4]
+    np.testing.assert_array_equal(one.values[kept, 0], y[4:-4][kept])
+    np.testing.assert_allclose(one.values[:, 0], y[4:-4], atol=5e-3)
+
+
 @pytest.mark.parametrize(("steps", "count"), [(1, 0), (2, 1)])
 def test_a_spike_of_an_encoder_is_off_by_more_than_its_step(steps, count):
     """In the middle of a rest of 8 and more samples."""

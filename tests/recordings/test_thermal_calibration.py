@@ -546,3 +546,112 @@ def test_a_run_needs_twelve_hundred_frequencies(monkeypatch):
         found = _calibrated([y[:-1], y], DT, known, ("V", "A bead"), [[1, 1e9]])
         assert found.fitted == ([1200], DT, "mass" in known)
         assert (found.known, found.unit, found.title) == (known, "V", "A bead")
+
+
+SHORT, LONG = ("corner", "D"), ("corner", "D", "floor")
+RINGING = ("f0", "damping", "variance")
+
+
+def chosen(monkeypatch, fits, runs=3, has_mass=False, frequencies=400):
+    """What is fitted if forms have such parameters and values per spectrum."""
+    forms = {Form(over, "filtered", names): fit for over, names, *fit in fits}
+    run = Spectrum(np.arange(1.0, frequencies + 1), *[np.ones(frequencies)] * 2)
+    calls = []
+
+    def climbed(form, theta, f, power, dt):
+        calls.append((form, tuple(theta)))
+        return np.array(forms[form][0]), forms[form][1]
+
+    module = thermal_calibration
+    monkeypatch.setattr(module, "_forms", lambda: list(forms))
+    monkeypatch.setattr(
+        module, "_start", lambda form, *_: np.full(len(form.names), 9.0)
+    )
+    monkeypatch.setattr(module, "_climbed", climbed)
+    monkeypatch.setattr(module, "_pooled", lambda runs: (run.f, run.power))
+    monkeypatch.setattr(
+        module, "_covariance", lambda form, theta, f, dt: 0.3 * np.eye(len(theta))
+    )
+    monkeypatch.setattr(module, "_backing", lambda *about: 0.25)
+    fitted = module._fitted([run] * runs, DT, has_mass)
+    # Every run starts from the pooled parameters.
+    best = tuple(forms[fitted.form][0])
+    assert calls[len(forms) :] == [(fitted.form, best)] * runs
+    assert (fitted.runs, fitted.backing) == (runs, 0.25)
+    return fitted
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+@pytest.mark.parametrize(("share", "names"), [(0.98, SHORT), (1.02, LONG)])
+def test_a_parameter_costs_the_logarithm_of_all_ordinates(
+    share, names, runs, monkeypatch
+):
+    """Schwarz's criterion, 2 Σ over runs + n log N of all of them."""
+    gain = share * np.log(400 * runs) / 2 / runs
+    fits = [(True, SHORT, [1.0, 2.0], 50.0), (True, LONG, [1.4, 2.5, 7.0], 50.0 - gain)]
+    fitted = chosen(monkeypatch, fits, runs)
+    assert fitted.form.names == names
+    # Rivals weigh exp(−ΔBIC/2), half of the difference that is left.
+    left = abs(1 - share) * np.log(400 * runs)
+    weight = np.exp(-left / 2) / (1 + np.exp(-left / 2))
+    apart = np.array([0.4, 0.5, 0.0][: len(names)])
+    expected = 0.3 / runs * np.eye(len(names))
+    expected += weight * (1 - weight) * np.outer(apart, apart)
+    np.testing.assert_allclose(fitted.covariance, expected, rtol=1e-9)
+    best = [1.0, 2.0] if names == SHORT else [1.4, 2.5, 7.0]
+    np.testing.assert_allclose(fitted.theta, best)
+
+
+@pytest.mark.parametrize(
+    ("damping", "has_mass", "overdamped"),
+    [(11.9, False, False), (13.2, False, True), (13.2, True, False)],
+)
+def test_inertia_is_believed_if_it_rings_or_a_mass_is_given(
+    damping, has_mass, overdamped, monkeypatch
+):
+    """Critical damping is 4π f₀ = 12.6; forms of another motion are no rivals."""
+    oscillator = [0.0, np.log(damping), 1.0]
+    fits = [(True, SHORT, [1.0, 2.0], 50.0), (False, RINGING, oscillator, 20.0)]
+    fitted = chosen(monkeypatch, fits, 1, has_mass)
+    assert fitted.form.overdamped is overdamped
+    count = len(fitted.form.names)
+    np.testing.assert_allclose(fitted.covariance, 0.3 * np.eye(count))
+
+
+@pytest.mark.parametrize(("channels", "dof"), [(2, 1), (1, 2)])
+def test_one_sensor_of_one_coordinate_is_calibrated(channels, dof):
+    names, sensors = ["z", "y"], ["z", "zdot"]
+    y = np.zeros((1, 10, channels))
+    observations = xr.Dataset(
+        {
+            "reading": (("replicate", "sample", "channel"), y),
+            "first_sample": ("trajectory", [0]),
+            "sample_count": ("trajectory", [10]),
+        },
+        {"dof": names[:dof], "channel": sensors[:channels]}
+        | {"coordinate_unit": ("dof", ["m"] * dof)},
+        {"time_step": 5e-6, "particle": json.dumps({"temperature": 293})},
+    )
+    with pytest.raises(la.RecordingError, match="are several sensors"):
+        calibration_of(observations)
+
+
+def test_a_table_of_two_sensors_names_the_one_that_is_calibrated(monkeypatch):
+    y = bead(1, samples=4000)
+    with pytest.raises(la.RecordingError, match="there are 2 columns, a, b; name that"):
+        la.calibrate({"a": y, "b": y[::-1]}, time=1 / RATE)
+    seen = []
+    monkeypatch.setattr(thermal_calibration, "_calibrated", lambda *a: seen.append(a))
+    known = {"temperature": 293, "mass": 1.0, "drag": 2.0, "density": 4.0}
+    known |= {"radius": 3.0, "viscosity": 5.0}
+    la.calibrate(
+        {"a": y, "b": y},
+        time=1 / RATE,
+        sensor={"b": "V"},
+        title="t",
+        band="w",
+        **known,
+    )
+    ((series, dt, stated, about, band),) = seen
+    assert np.allclose(series[0][:, 0], y) and dt == pytest.approx(1 / RATE)
+    assert stated == known and about == ("V", "t") and band == "w"

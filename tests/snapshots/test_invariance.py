@@ -9,25 +9,38 @@ import pytest
 
 import leastaction as la
 from leastaction.core.model import model_of, simulate
+from leastaction.core.multi_index import multi_indices
 from leastaction.core.noise_sweep import recorded
 from leastaction.core.recipe import Recipe
-from leastaction.core.symmetries import DECISIVE, Symmetry
+from leastaction.core.symmetries import (
+    DECISIVE,
+    Symmetry,
+    polynomials,
+    sizes_along,
+)
+from leastaction.snapshots import invariance as symmetries_of_snapshots
 from leastaction.snapshots import symmetric_fits
+from leastaction.snapshots.bases import WeightSpace
 from leastaction.snapshots.discrete_lagrangian import (
     LEAST_MASS,
     discrete_mass,
+    discrete_momenta,
     mean_discrete_mass,
     pairs,
     positions_of,
 )
 from leastaction.snapshots.errors_in_variables import orthogonal_distance_regression
 from leastaction.snapshots.invariance import (
+    _embedded,
+    _values,
     bracket,
     find,
     generated,
     invariance,
+    likely,
     readable,
     screw_of,
+    settled,
     without_fits,
 )
 from leastaction.snapshots.invariant_features import adapted, invariant_sums
@@ -402,3 +415,283 @@ def test_the_truth_has_its_symmetries_whatever_points_a_rollout_has():
     (rotation,) = true_symmetries(config, points)
     assert rotation.matrix[0, 1] == -rotation.matrix[1, 0] != 0
     assert not rotation.matrix[2].any() and not rotation.offset.any()
+
+
+def symmetry(offset=(0.0, 0.0), matrix=((0.0, 0.0), (0.0, 0.0)), **numbers) -> Symmetry:
+    usual = {"violation": 0.1, "bound": 0.2, "decided": False}
+    return Symmetry(np.array(offset), np.array(matrix), **usual | numbers)
+
+
+ALONG_X, ALONG_Y, DIAGONAL = (symmetry(b) for b in [(1, 0), (0, 1), (1, 1)])
+ROTATION = symmetry(matrix=((0.0, -1.0), (1.0, 0.0)))
+ABOUT = symmetry((1.0, 0.0), ((0.0, -1.0), (1.0, 0.0)))
+BOOST = symmetry(matrix=((0.0, 1.0), (1.0, 0.0)))
+DENIED = symmetry((1.0, 2.0), violation=0.3)
+
+
+class Odds:
+    """Odds of sets of symmetries in the place of fits."""
+
+    def __init__(self, *table):
+        self.table = {tuple(x.entries for x in some): odds for *some, odds in table}
+        self.calls = []
+
+    def odds(self, some, others=0.0):
+        self.calls.append((tuple(one.entries for one in some), others))
+        return self.table[self.calls[-1][0]]
+
+
+@pytest.mark.parametrize(
+    ("readings", "table", "likeliest", "count"),
+    [
+        ([ROTATION, ABOUT, BOOST], [(ROTATION, 5.0)], ROTATION, 1),
+        ([ROTATION, ABOUT, BOOST], [(ROTATION, 4.0), (ABOUT, 5.0)], ABOUT, 2),
+        ([ROTATION, ABOUT, BOOST], [(ROTATION, 4.0), (ABOUT, -9.0)], ROTATION, 2),
+        ([ROTATION, ABOUT, BOOST], [(ROTATION, -4.0), (ABOUT, np.nan)], ABOUT, 2),
+        ([ROTATION, ABOUT, BOOST], [(ROTATION, np.nan), (ABOUT, 1.0)], ABOUT, 2),
+        ([BOOST], [(BOOST, -np.inf)], BOOST, 1),  # as it was computed
+        ([DENIED, BOOST], [(DENIED, 2.0), (BOOST, 3.0)], BOOST, 2),
+        ([DENIED, ROTATION, BOOST], [(DENIED, 2.0), (ROTATION, 3.0)], ROTATION, 2),
+    ],
+)
+def test_the_simplest_reading_that_odds_decide_for_is_taken(
+    readings, table, likeliest, count
+):
+    fits = Odds(*table)
+    result = likely(readings, fits)
+    assert result.entries == likeliest.entries and len(fits.calls) == count
+    expected = dict((one.entries, odds) for one, odds in table)[likeliest.entries]
+    np.testing.assert_equal(result.log_odds, expected)
+
+
+SETTLED = {
+    # Each beside those before it, whose odds L without them has.
+    "two": (
+        [[ALONG_X], [ALONG_Y]],
+        [(ALONG_X, 50.0), (ALONG_Y, 70.0), (ALONG_Y, ALONG_X, 20.0)],
+        [(ALONG_Y, 70.0), (ALONG_X, 20.0)],
+        [((ALONG_Y, ALONG_X), 70.0)],
+    ),
+    "three": (
+        [[ALONG_X], [ALONG_Y], [BOOST]],
+        [(ALONG_X, 50.0), (ALONG_Y, 70.0), (BOOST, 90.0)]
+        + [(ALONG_Y, ALONG_X, 20.0), (ALONG_Y, ALONG_X, BOOST, -7.0)],
+        # Translations and rotations are before affine maps.
+        [(ALONG_Y, 70.0), (ALONG_X, 20.0), (BOOST, -7.0)],
+        [((ALONG_Y, ALONG_X), 70.0), ((ALONG_Y, ALONG_X, BOOST), 90.0)],
+    ),
+    "an affine map that odds decide against": (
+        [[BOOST], [ROTATION]],
+        [(BOOST, 3.0), (ROTATION, -3.0)],
+        [(BOOST, 3.0), (ROTATION, -3.0)],
+        [],
+    ),
+    "what is denied beside the first": (
+        [[ALONG_X], [ALONG_Y], [BOOST]],
+        [(ALONG_X, 50.0), (ALONG_Y, 70.0), (BOOST, 90.0)]
+        + [(ALONG_Y, ALONG_X, 4.0), (ALONG_Y, BOOST, 5.0)],
+        [(ALONG_Y, 70.0), (ALONG_X, 4.0), (BOOST, 5.0)],
+        [((ALONG_Y, ALONG_X), 70.0), ((ALONG_Y, BOOST), 70.0)],
+    ),
+    "the sum of two has no odds of its own": (
+        [[DIAGONAL], [ALONG_X], [ALONG_Y]],
+        [(DIAGONAL, 30.0), (ALONG_X, 50.0), (ALONG_Y, 70.0), (ALONG_Y, ALONG_X, 20.0)],
+        [(ALONG_Y, 70.0), (ALONG_X, 20.0), (DIAGONAL, 30.0)],
+        [((ALONG_Y, ALONG_X), 70.0)],
+    ),
+    "the same twice, and one that is denied": (
+        [[ALONG_X], [DENIED], [ALONG_X]],
+        [(ALONG_X, 50.0)],
+        [(ALONG_X, 50.0)],
+        [],
+    ),
+    "nothing passes": ([[DENIED], [DENIED]], [], [(DENIED, np.nan)] * 2, []),
+}
+
+
+@pytest.mark.parametrize("name", SETTLED)
+def test_symmetries_are_judged_beside_those_that_are_likelier(name):
+    readings, table, expected, beside = SETTLED[name]
+    fits = Odds(*table)
+    result = settled(readings, fits)
+    assert [one.entries for one in result] == [one.entries for one, _ in expected]
+    np.testing.assert_equal([x.log_odds for x in result], [x for _, x in expected])
+    together = [call for call in fits.calls if len(call[0]) > 1]
+    named = [(tuple(one.entries for one in some), height) for some, height in beside]
+    assert together == named
+    alone = {call[0] for call in fits.calls if len(call[0]) == 1}
+    assert alone == {some for some in fits.table if len(some) == 1}
+
+
+def test_values_of_symmetries_are_those_of_what_is_found_first():
+    """Three at most in the plane; NaN where there are fewer."""
+    none = symmetry((1.0, 3.0), violation=0.4)
+    found = replace(ROTATION, violation=0.01, decided=True, log_odds=9.0)
+    result = _values([none, found], 2)
+    np.testing.assert_array_equal(result["symmetry_offset"][:2], [[0, 0], [1, 3]])
+    np.testing.assert_array_equal(result["symmetry_matrix"][0], ROTATION.matrix)
+    np.testing.assert_array_equal(result["symmetry_violation"], [0.01, 0.4, np.nan])
+    np.testing.assert_array_equal(result["symmetry_bound"], [0.2, 0.2, np.nan])
+    np.testing.assert_array_equal(result["symmetry_decided"], [1, 0, 0])
+    np.testing.assert_array_equal(result["symmetry_log_odds"], [9, np.nan, np.nan])
+    for name in ("offset", "matrix"):
+        assert np.isnan(result[f"symmetry_{name}"][2]).all()
+    assert result["symmetry_matrix"].shape == (3, 2, 2)
+    many = _values([none] * 4 + [found], 2)
+    np.testing.assert_array_equal(many["symmetry_violation"], [0.01, 0.4, 0.4])
+
+
+INPUTS = np.array([[1.0, 0.2, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.3, 0.0, 1.0]])
+
+
+@pytest.mark.parametrize("more", [0, 2])
+def test_a_function_is_the_same_among_more_features(rng, more):
+    basis = WeightSpace(3, 2.0, INPUTS, np.array([0.1, -0.2, 0.0, 0.3]))
+    inputs = np.vstack([INPUTS, [[0.0, 0.0, 0.0, 0.0]]])
+    wide = replace(basis, degree=3 + more, inputs=inputs)
+    b, states = rng.standard_normal((2, basis.size)), rng.standard_normal((20, 4))
+    among = _embedded(basis, wide, b)
+    assert among.shape == (2, wide.size)
+    expected = basis.partial(states) @ b.T
+    np.testing.assert_allclose(wide.partial(states) @ among.T, expected, atol=1e-12)
+    assert np.count_nonzero(among) == b.size
+
+
+PLANE = WeightSpace(4, 3.0, np.eye(4), np.zeros(4))
+
+
+def fit_and_line(rule="midpoint"):
+    """Features of an isotropic L, and neighbouring positions that need not follow it.
+
+    (ẋ² + ẏ² − x² − y²) exp(−|z|²/ℓ²) is a sum of them.
+    """
+    rng = np.random.default_rng(10)
+    states = rng.uniform(-1, 1, (600, 4))
+    values = (states**2 * [-1, -1, 1, 1]).sum(axis=1)
+    values = values * np.exp(-(states**2).sum(axis=1) / 9)
+    b = np.linalg.lstsq(PLANE.partial(states), values, rcond=None)[0]
+    steps = 0.2 * rng.standard_normal((6, 40, 2)) * [1.0, 0.5]
+    positions = rng.uniform(-0.5, 0.5, (6, 1, 2)) + 0.3 * np.cumsum(steps, axis=1)
+    factor = 1e-3 * rng.standard_normal((3, PLANE.size))
+    fit = SimpleNamespace(basis=PLANE, coefficients=b, factor=factor)
+    return fit, SimpleNamespace(adjusted=positions, step_and_rule=(0.2, rule))
+
+
+def of_motion(fit, line, one, sums, basis=PLANE):
+    """P X L of sums of functions by D L_d, and the size of the momentum, (ν) apart."""
+    h, rule = line.step_and_rule
+    first, second = pairs(line.adjusted)
+    before, after = discrete_momenta(basis, first, second, h, rule)
+    change = [
+        np.einsum("si,isf->sf", one.field(q), p)
+        for q, p in ((second, after), (first, before))
+    ]
+    change = (change[0] - change[1]) @ sums / h
+    scale = line.adjusted.reshape(-1, 2).std(axis=0)
+    ends = [polynomials(q, scale, fit.basis.degree)[0] for q in (first, second)]
+    total = np.hstack([(ends[1] - ends[0]) / h, np.ones((len(first), 1))])
+    change = change - total @ np.linalg.lstsq(total, change, rcond=None)[0]
+    momenta = discrete_momenta(fit.basis, first, second, h, rule)
+    momenta = np.concatenate([(p @ fit.coefficients).T for p in momenta])
+    speed = (second - first).std(axis=0) / h
+    rate = np.sqrt(((speed / scale) ** 2).mean())
+    both = np.concatenate([first, second])
+    sizes = sizes_along(both, momenta, scale, rate, fit.basis.degree)
+    theta = np.append(one.offset / scale, one.matrix * scale / scale[:, None])
+    return change, np.mean((sizes @ theta) ** 2)
+
+
+@pytest.mark.parametrize("rule", ["midpoint", "trapezoidal"])
+@pytest.mark.parametrize("one", [ALONG_X, ROTATION, ABOUT, BOOST])
+def test_a_violation_is_the_change_of_discrete_l_along_a_generator(rule, one):
+    """h X L = ξ(q₁)·∇₂L_d + ξ(q₀)·∇₁L_d, without total derivatives."""
+    fit, line = fit_and_line(rule)
+    change, size = of_motion(fit, line, one, fit.coefficients)
+    result = invariance(fit, line).measured(one)
+    violation = np.sqrt((change**2).mean() / size)
+    assert result.violation == pytest.approx(violation, rel=1e-6, abs=1e-7)
+    if rule == "midpoint":  # it has the rotations of L
+        assert (result.violation < 1e-3) == (one is ROTATION)
+    spread = of_motion(fit, line, one, fit.factor.T)[0]
+    np.testing.assert_allclose(invariance(fit, line).along(one), spread, atol=1e-9)
+    fit.factor = 0 * fit.factor
+    powers = multi_indices(4, 4, True).sum(axis=1)
+    cut = np.where(powers > 2, fit.coefficients, 0.0)
+    change, size = of_motion(fit, line, one, cut)
+    bound = np.sqrt((change**2).mean() / size + 1e-12)
+    assert invariance(fit, line).measured(one).bound == pytest.approx(bound, rel=1e-5)
+
+
+FOUND = {
+    # Odds of the readings, of screws, and of readings with isometries.
+    "a symmetry of the basis": ([9.0], [], [], [9.0], 1),
+    "a screw": ([1.0], [9.0], [], [9.0], 2),
+    "a near isometry": ([1.0], [2.0], [9.0], [9.0], 3),
+    "none": ([1.0], [], [2.0, -9.0], [2.0, -9.0], 2),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_isometries_are_tried_where_odds_decide_for_nothing(monkeypatch, name):
+    first, screws, both, expected, count = FOUND[name]
+    readings, near, calls = ["nearest", "basis"], ["isometry"], []
+    problem = SimpleNamespace(
+        readings=lambda resolution: readings, isometries=lambda resolution: near
+    )
+
+    def settled_by(some, fits):
+        calls.append(list(some))
+        odds = {"basis": first, "screw": screws, "nearest": both}
+        key = some[0] if isinstance(some[0], str) else some[0][0]
+        return [replace(ALONG_X, log_odds=x) for x in odds[key]]
+
+    def limited_by(one, some, fits, resolution):
+        calls.append(([x.log_odds for x in some], resolution))
+        return replace(one, bound=0.0)
+
+    replaced = {
+        "invariance": lambda free, line: problem,
+        "settled": settled_by,
+        "screw_of": lambda near, fits: ["screw"] * bool(screws),
+        "limited": limited_by,
+        "without_fits": lambda some, fits: some,
+    }
+    for key, function in replaced.items():
+        monkeypatch.setattr(symmetries_of_snapshots, key, function)
+    result = find(SimpleNamespace(free=None, line=None), 0.5)
+    assert [one.log_odds for one in result] == expected
+    tried = [call for call in calls if isinstance(call, list)]
+    every = [["basis"], [["screw"]], ["nearest", "basis", "isometry"]]
+    assert tried == [x for x in every if screws or x != [["screw"]]][:count]
+    limits = [call for call in calls if isinstance(call, tuple)]
+    # A change by 2π·0.3 in a period is all but none: no springs are tried.
+    assert limits == [([9.0], 0.5)] * (9.0 in expected)
+    assert all((one.bound == 0) == (one.log_odds == 9) for one in result)
+
+
+def test_springs_deny_what_odds_deny_where_it_is_nearly_conserved(monkeypatch):
+    calls = []
+    nearly = replace(ALONG_X, violation=0.05, bound=0.1, log_odds=-9.0)
+    hardly = replace(nearly, violation=0.1)  # 2π·.2 > 1
+    unlikely = replace(nearly, log_odds=-4.0)
+    replaced = {
+        "invariance": lambda *_: SimpleNamespace(
+            readings=lambda _: ["one"], isometries=lambda _: []
+        ),
+        "settled": lambda some, fits: [nearly, hardly, unlikely],
+        "screw_of": lambda near, fits: [],
+        "limited": lambda one, some, fits, resolution: calls.append((one, some)) or one,
+        "without_fits": lambda some, fits: some,
+    }
+    for key, function in replaced.items():
+        monkeypatch.setattr(symmetries_of_snapshots, key, function)
+    find(SimpleNamespace(free=None, line=None), 0.5)
+    assert calls == [(nearly, [nearly])]
+
+
+def test_advances_from_a_quarter_of_a_radian_to_four_are_tried():
+    tried = []
+    bracket(lambda advance: tried.append(advance) or 0.0, 3.0)
+    radians = [0.25, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4]
+    one_way = 3.0 / np.array(radians)
+    np.testing.assert_allclose(tried, [*-one_way, 0.0, *one_way[::-1]])

@@ -158,3 +158,47 @@ def test_tolerance_is_above_the_round_off_of_large_coefficients(integrators):
     )
     smooth = integrator.tolerance(START, VELOCITY)
     assert rough.tolerance(START, VELOCITY) > 100 * smooth
+
+
+QUADRATIC = WeightSpace(2, 50.0, np.eye(4), np.zeros(4))
+
+
+@pytest.mark.parametrize("size", [1.0, 300.0])
+@pytest.mark.parametrize("mass", [1.0, 1e-4])
+@pytest.mark.parametrize("stiffness", [1.0, 1e4])
+def test_a_correction_means_more_than_the_round_off_of_a_momentum(
+    size, mass, stiffness
+):
+    """Eight times ε: of |L_q̇|, or h |L_q|, h/m times; of the state; of one."""
+
+    def oscillator(state):
+        x, y, u, v = state.T
+        return mass * u**2 / 2 + 3 * v**2 / 2 - stiffness * (x**2 + y**2) / 2
+
+    b = fitted(QUADRATIC, oscillator)
+    integrator = VariationalIntegrator(QUADRATIC, b, H, "midpoint")
+    q, v = size * np.array([0.3, -0.2]), size * np.array([0.1, 0.25])
+    state = np.concatenate([q, v])[None]
+    slopes = [abs(QUADRATIC.partial(state, i)) @ abs(b) for i in range(4)]
+    largest = max(*np.ravel(slopes[2:]), *(H * np.ravel(slopes[:2])))
+    masses = [[QUADRATIC.partial(state, i, j) @ b for j in (2, 3)] for i in (2, 3)]
+    least = np.linalg.svd(np.array(masses)[..., 0], compute_uv=False).min()
+    wanted = 8 * np.finfo(float).eps * max(H * largest / least, abs(state).max(), 1)
+    assert integrator.tolerance(q, v) == pytest.approx(wanted, rel=1e-6)
+
+
+def test_corrections_are_counted_by_step(integrators):
+    """A motion that fails in its first step has those of one."""
+    integrator = integrators["weight_space", "midpoint"]
+    motion = integrator.rollout(START, START, 40, VELOCITY)
+    assert motion.complete and motion.reason == "" and 1 < motion.iterations < 6
+    assert motion.positions.shape == motion.momenta.shape == (41, 2)
+    one = integrator.rollout(START, START, 40, VELOCITY, iterations=1, tolerance=0.0)
+    assert (one.steps, one.iterations) == (0, 1.0)
+    assert one.reason == "step 1: Newton's method did not converge"
+    loose = integrator.rollout(START, START, 40, VELOCITY, tolerance=1e9)
+    assert loose.complete and loose.iterations == 1.0
+    low = integrator.rollout(START, START, 40, VELOCITY, low=-0.21)
+    high = integrator.rollout(START, START, 40, VELOCITY, high=np.array([9.0, -0.19]))
+    assert "left the domain" in low.reason or "left the domain" in high.reason
+    assert low.complete != high.complete or not low.complete

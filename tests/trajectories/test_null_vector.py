@@ -18,6 +18,7 @@ from motions import (
 )
 
 from leastaction.core.library import Library
+from leastaction.core.settings import CHANNELS
 from leastaction.trajectories import gram, joint_spline
 from leastaction.trajectories import null_vector as method
 from leastaction.trajectories.corrected_moments import (
@@ -503,3 +504,59 @@ def test_the_noise_of_each_channel_is_told():
     assert found["noise_qdot"][1].tolist() == [0.2, 0.4]
     assert found["noise_q"][0] == ("dof",) and found["noise_q"][3].endswith("in q")
     assert method._noise(data.drop_vars("noise_std")) == {}
+
+
+def equations_of(status, of_losses=(), moves=(), square=0.0):
+    """Moments of candidates of which some move."""
+    names = [f"term {k}" for k in range(len(status) + len(of_losses))]
+    count, rng = len(names), np.random.default_rng(9)
+    rows = rng.standard_normal((2, 30, count)) * np.isin(range(count), moves)
+    moments = np.swapaxes(rows, 1, 2) @ rows
+    sample = rng.standard_normal((3, 2, 5, 1))
+    of_columns = "replicate", "column", "other"
+    return xr.Dataset(
+        {
+            "status": ("candidate", list(status)),
+            "dissipation_status": ("loss", list(of_losses)),
+            "gram": (of_columns, moments),
+            "inertia_gram": (of_columns, moments / 7),
+            "input_square": ("one", [square]),
+            "input_moment": (("replicate", "column"), rows.sum(axis=1)),
+            "acceleration_scale": (("replicate", "dof"), np.array([[2.0], [3.0]])),
+            "input_sample": (("replicate", "sample", "dof"), sample[0] + 5),
+        }
+        | {
+            f"{name}_sample": (("replicate", "sample", "dof"), each)
+            for name, each in zip(CHANNELS, sample, strict=True)
+        },
+        {"column": names},
+    )
+
+
+@pytest.mark.parametrize("square", [0.0, 4.0])
+def test_an_input_is_one_more_column_in_every_support(monkeypatch, square):
+    data = equations_of(["independent"] * 4, (), range(4), square)
+    columns = np.array([0, 2, 3])
+    monkeypatch.setattr(method, "acceleration_error", lambda *about: about)
+    monkeypatch.setattr(method, "splicing", lambda *about: about)
+    settings = {"largest": 3, "ranked": 7}
+    path, ratio, error = method.search(data, "compiled", columns, settings)
+    gram = data["gram"].values[0][np.ix_(columns, columns)]
+    inertia = gram / 7
+    if square:
+        moment = data["input_moment"].values[0, columns, None]
+        gram = np.block([[gram, -moment], [-moment.T, np.array([[4.0]])]])
+        inertia = np.block([[inertia, np.zeros((3, 1))], [np.zeros((1, 4))]])
+    length = np.sqrt(np.diag(gram))
+    np.testing.assert_allclose(ratio.gram, gram / np.outer(length, length))
+    np.testing.assert_allclose(
+        ratio.metric - ratio.gram, inertia / np.outer(length, length), atol=1e-9
+    )
+    assert ratio.mandatory == ((3,) if square else ())
+    assert path == (ratio, error, 3, 7)
+    assert error[0] == "compiled" and error[1] is columns
+    for name, values in zip(CHANNELS, error[2:5], strict=True):
+        np.testing.assert_array_equal(values, data[f"{name}_sample"].values[0])
+    assert error[5] == [2.0]
+    pushed = data["input_sample"].values[0]
+    assert np.array_equal(error[6], pushed) if square else error[6] is None

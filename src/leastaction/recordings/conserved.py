@@ -89,7 +89,7 @@ def _states(observations: xr.Dataset, period: float) -> tuple[list, list]:
     dt, q = float(observations.attrs["time_step"]), observations["q"].values[0]
     width = max(LEAST_SAMPLES, 2 * round(SHARE_OF_PERIOD * period / dt / 2) + 1)
     long = [p for p in pieces(observations) if p.stop - p.start > width]
-    parts = [q[p] for p in long[:: len(long) // MOST_TRAJECTORIES + 1]]
+    parts = [q[p] for p in long[:: max(-(-len(long) // MOST_TRAJECTORIES), 1)]]
     return tuple(
         [savgol_filter(p, width, 3, deriv=k, delta=dt, axis=0) for p in parts]
         for k in (0, 1)

@@ -127,7 +127,7 @@ def _centre(made, constants, names, raw: Sequence[np.ndarray]) -> Circle:
     symbols = list(map(symbol, [*constants, *names]))
     distances = sp.lambdify(symbols, squares, "numpy")
     rows = np.concatenate(raw, axis=1)
-    rows = rows[:, :: max(1, -(-rows.shape[1] // MOST_ROWS))]
+    rows = rows[:, :: -(-rows.shape[1] // MOST_ROWS)]
     return fit_circle(lambda u, x: np.stack(distances(*u, *x)), rows, len(constants))
 
 
@@ -205,7 +205,7 @@ def constraints(
     texts = []
     lengths = [(k, name) for k, (name, c) in enumerate(columns.items()) if not c.angle]
     rows = np.concatenate(q).T
-    rows = rows[:, :: max(1, -(-rows.shape[1] // ROWS_OF_SUSPICION))]
+    rows = rows[:, :: -(-rows.shape[1] // ROWS_OF_SUSPICION)]
     for (i, first), (j, second) in combinations(lengths, 2):
         if columns[first].unit == columns[second].unit:
             text, remedy = _curve(rows[[i, j]], first, second)

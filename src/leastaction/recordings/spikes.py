@@ -86,9 +86,10 @@ def replace_spikes(
     through them (Lagrange) at the times of the samples, so that neither a spike among
     the neighbours nor a missing row does harm. Two spikes among them do; so samples
     that a spline through all others expects are no spikes after all. Samples that
-    repeat, such as those of a clipped sensor, are none. Where there are spikes, four
-    rows at both ends, which have too few neighbours, are left out. The number of
-    replaced samples comes back for each of the `columns`, which are smooth.
+    repeat, such as those of a clipped sensor, are none; up to four beside them none is,
+    if they stand out. Where there are spikes, four rows at both ends, which have too
+    few neighbours, are left out. The number of replaced samples comes back for each of
+    the `columns`, which are smooth.
     """
     counts = np.zeros(len(columns), dtype=int)
     for place, k in enumerate(columns):
@@ -147,7 +148,9 @@ def _replaced(y: np.ndarray, time: np.ndarray, floor: float) -> int:
         limit = np.maximum(DEVIATIONS * STD_PER_MEDIAN * usual, floor)
         limit = np.maximum(limit, LEAST_OVER_SPREAD * spread)
         beside = maximum_filter1d(off, 2 * REACH + 1)
-        bad = dense & alone & (off > limit) & (off >= LEAST_SHARE_BESIDE * beside)
+        high = off > limit
+        level = maximum_filter1d((high & ~alone).astype("int8"), 2 * REACH + 1) > 0
+        bad = dense & ~level & high & alone & (off >= LEAST_SHARE_BESIDE * beside)
         if not bad.any():
             break
         clean[bad] = expected[bad]

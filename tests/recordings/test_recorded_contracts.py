@@ -1,0 +1,77 @@
+"""Trajectories one after the other: rows, and what is held out."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from leastaction.recordings.contracts import (
+    CONTRACTS,
+    amount,
+    held_out,
+    pieces,
+    select,
+    shown_units,
+    training,
+)
+
+COUNTS = [3, 5, 2, 4]
+
+
+@pytest.fixture
+def observations():
+    """Rows that bear their numbers."""
+    return xr.Dataset(
+        {
+            "q": (("replicate", "sample", "dof"), np.arange(14.0)[None, :, None]),
+            "first_sample": ("trajectory", [0, 3, 8, 10]),
+            "sample_count": ("trajectory", COUNTS),
+            "held_out": ("trajectory", np.array([0, 1, 0, 1], dtype="int8")),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("counts", "step", "text"),
+    [
+        ([7], 0.5, "1 trajectory, 7 samples, 3.5 s"),
+        ([100, 20], 0.1, "2 trajectories, 120 samples, 12 s"),
+        ([1, 2, 3], 1 / 3, "3 trajectories, 6 samples, 2 s"),
+    ],
+)
+def test_amounts_of_data(counts, step, text):
+    assert amount(counts, step) == text
+
+
+def test_pieces_tile_the_rows(observations):
+    rows = np.arange(14)
+    parts = [rows[p].tolist() for p in pieces(observations)]
+    assert parts == [[0, 1, 2], [3, 4, 5, 6, 7], [8, 9], [10, 11, 12, 13]]
+
+
+@pytest.mark.parametrize("chosen", [[0], [3, 1], [2, 0, 3]])
+def test_a_selection_has_its_rows_one_after_the_other(chosen, observations):
+    whole, some = pieces(observations), select(observations, chosen)
+    expected = [np.arange(14.0)[whole[k]] for k in chosen]
+    assert some.sizes["trajectory"] == len(chosen)
+    for rows, part in zip(expected, pieces(some), strict=True):
+        np.testing.assert_array_equal(some["q"].values[0, part, 0], rows)
+    assert some.sizes["sample"] == sum(map(len, expected))
+
+
+def test_what_is_held_out_is_not_learned_from(observations):
+    assert training(observations)["sample_count"].values.tolist() == [3, 2]
+    assert held_out(observations)["sample_count"].values.tolist() == [5, 4]
+    both = [*training(observations)["q"].values.flat]
+    both += [*held_out(observations)["q"].values.flat]
+    assert sorted(both) == list(range(14))
+
+
+def test_units_that_are_shown():
+    dof = {"dof": ["x", "y"], "coordinate_shown_unit": ("dof", ["mm", "deg"])}
+    data = xr.Dataset(coords=dof | {"coordinate_shown_factor": ("dof", [1e-3, 0.5])})
+    names, units, factors = shown_units(data)
+    assert (names, units, [*factors]) == (["x", "y"], ["mm", "deg"], [1e-3, 0.5])
+
+
+def test_no_contract_is_one_of_a_sweep():
+    assert not any(contract.swept for contract in CONTRACTS.values())
