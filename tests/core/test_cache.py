@@ -11,7 +11,7 @@ from leastaction.core.cache import cache_folder, cached, write_to_cache
 
 @pytest.fixture
 def ask(tmp_path, monkeypatch):
-    monkeypatch.setenv("LEASTACTION_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("LEASTACTION_CACHE", str(tmp_path / "deep" / "cache"))
     computed = []
 
     def ask(key, value, sources=(__file__,)):
@@ -64,7 +64,7 @@ def test_the_folder_is_ours_alone(ask):
 
 @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
 def test_a_folder_that_others_may_write_to_is_not_used(ask, tmp_path, mode):
-    cache_folder().mkdir()
+    cache_folder().mkdir(parents=True)
     cache_folder().chmod(mode)
     with pytest.warns(UserWarning, match="is not used: others can write to it; chmod"):
         assert ask("a", {"x": 1}) == ({"x": 1}, 1)
@@ -74,7 +74,7 @@ def test_a_folder_that_others_may_write_to_is_not_used(ask, tmp_path, mode):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
 def test_a_folder_of_somebody_else_is_not_used(ask):
-    cache_folder().mkdir(mode=0o700)
+    cache_folder().mkdir(mode=0o700, parents=True)
     os.chown(cache_folder(), 12345, 12345)
     with pytest.warns(UserWarning, match="others can write to it"):
         assert ask("a", {"x": 1}) == ({"x": 1}, 1)
@@ -95,7 +95,7 @@ def test_a_result_without_json_is_not_kept(ask):
 
 @pytest.mark.parametrize("mode", [0o700, 0o744, 0o755])
 def test_a_folder_that_others_may_read_is_used(ask, mode):
-    cache_folder().mkdir()
+    cache_folder().mkdir(parents=True)
     cache_folder().chmod(mode)
     assert ask("a", {"x": 1}) == ask("a", {"x": 2})
     (path,) = entries()

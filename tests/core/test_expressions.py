@@ -317,7 +317,12 @@ def test_limits_are_those_of_the_messages(inside, beyond, words):
 
 @pytest.mark.parametrize(
     ("text", "position"),
-    [("x +* k", 3), ("(k +\n x +* k)", 9), ("x + " * 30 + "oops" + " + x" * 30, 120)],
+    [
+        ("x +* k", 3),
+        ("(k +\n x +* k)", 9),
+        ("x\0", 0),
+        ("x + " * 30 + "oops" + " + x" * 30, 120),
+    ],
 )
 def test_a_message_shows_what_is_around_the_culprit(text, position):
     with pytest.raises(ExpressionError) as caught:

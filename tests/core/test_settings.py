@@ -4,12 +4,35 @@ The table is what users' files rely on: a change of it belongs into CHANGELOG.md
 """
 
 import re
+from typing import Annotated, Literal
 
 import pytest
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from leastaction.core import families
-from leastaction.core.settings import Settings
+from leastaction.core.settings import (
+    ConfigError,
+    ConfigErrors,
+    Count,
+    Draw,
+    Expression,
+    Flag,
+    Integer,
+    Label,
+    Library,
+    Number,
+    Pair,
+    Positive,
+    Settings,
+    Share,
+    Title,
+    Unique,
+    absent,
+    checked,
+    choice,
+    complete,
+    or_word,
+)
 
 # Class: key, default, allowed values (all if none are named); the next key.
 TABLE = """
@@ -129,3 +152,142 @@ def test_a_setting_has_its_default_and_its_bounds(row):
                 continue
             assert refused(section, key, number(end)) == (bracket in "()")
             assert refused(section, key, number(end + outwards))
+
+
+class Inner(Settings):
+    """A part of a section."""
+
+    depth: Count = Field(description="How deep.")
+
+
+class Section(Settings):
+    """Every type of setting."""
+
+    number: Number = Field(1.0, description="A number of metres.")
+    whole: Integer = 3
+    positive: Positive = 1.0
+    share: Share = 0.0
+    count: Count = 1
+    expression: Expression = "x"
+    title: Title = "t"
+    label: Label = ""
+    flag: Flag = False
+    pair: Pair | None = absent("Low and high.")
+    levels: Annotated[list[Share], Unique] = [0.0]
+    kind: choice(1, [2, 3]) = 1
+    window: or_word(Count, "all", "none") = "all"
+    inner: Inner | None = absent("A part.")
+    parts: dict[str, Inner] = {}
+    several: list[Inner] = []
+    sense: Literal["ito", "other"] = "ito"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "plain"),
+    [
+        ("number", 2, 2),
+        ("number", 2.5, 2.5),
+        ("whole", 4.0, 4),
+        ("expression", 2, 2),
+        ("expression", "x**2", "x**2"),
+        ("expression", 0.5, 0.5),
+        ("title", "a" * 200, "a" * 200),
+        ("label", "x" * 40, "x" * 40),
+        ("label", r"\theta_1", r"\theta_1"),
+        ("pair", [1, 2.0], [1, 2.0]),
+        ("levels", [0.0, 0.1], [0.0, 0.1]),
+        ("kind", [2, 3], [2, 3]),
+        ("window", "none", "none"),
+        ("window", 7, 7),
+        ("inner", {"depth": 2}, {"depth": 2}),
+        ("number", None, 1.0),
+    ],
+)
+def test_a_value_of_its_type_is_taken_as_it_is_written(key, value, plain):
+    found = checked({key: value}, Section, "here").plain()[key]
+    assert found == plain and type(found) is type(plain)
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ({"number": "1e3"}, "number: expected a number, got the text '1e3'; for YAML a "
+         "number needs a point, write 1.0e+03. A number of metres."),
+        ({"number": True}, "number: expected a number, got bool True. A number of me"),
+        ({"number": "much"}, "number: expected a number, got the text 'much'. A numb"),
+        ({"whole": 2.5}, "whole: expected a whole number, got float 2.5"),
+        ({"positive": 0}, "positive: 0 is not more than 0"),
+        ({"share": -1}, "share: -1 is less than the minimum of 0"),
+        ({"count": 0}, "count: 0 is less than the minimum of 1"),
+        ({"expression": True}, "expression: expected an expression or a number"),
+        ({"expression": [1]}, "expression: expected an expression or a number"),
+        ({"title": 3}, "title: expected text, got int 3"),
+        ({"title": "a" * 201}, "has more than 200 characters"),
+        ({"title": "$x$"}, "title: '$x$' is no title; write one line of text"),
+        ({"title": "a\nb"}, "title: 'a\\nb' is no title"),
+        ({"label": "x" * 41}, "has more than 40 characters"),
+        ({"label": "x}_1"}, "label: 'x}_1' is no LaTeX that Matplotlib draws"),
+        ({"flag": 1}, "flag: expected true or false, got int 1"),
+        ({"pair": [1.0]}, "pair: [1.0] has 1 entries, fewer than 2"),
+        ({"pair": [1, 2, 3]}, "pair: [1, 2, 3] has 3 entries, more than 2"),
+        ({"pair": 3}, "pair: expected a list, got int 3. Low and high."),
+        ({"levels": [0.1, 0.2, 0.1]}, "levels: [0.1, 0.2, 0.1] names an entry twice"),
+        ({"levels": [0.1, -2]}, "levels.1: -2 is less than the minimum of 0"),
+        ({"kind": 2}, "kind: 2 is not one of [1, [2, 3]]"),
+        ({"window": "some"}, "window: expected a whole number, got the text 'some'"),
+        ({"sense": "it"}, "sense: 'it' is not one of 'ito' or 'other'"),
+        ({"inner": 3}, "inner: expected 'key: value', got int 3. A part."),
+        ({"inner": {}}, "inner: 'depth' is missing (How deep.)"),
+        ({"parts": {"a": {}}}, "parts.a: 'depth' is missing (How deep.)"),
+        ({"several": [{"depth": 1}, {}]}, "several.1: 'depth' is missing (How deep.)"),
+        ({"parts": {"a": {"deph": 1, "depth": 1}}}, "parts.a: unknown key 'deph'; did "
+         "you mean 'depth'? Known: depth"),
+        ({"lable": "x"}, "top level: unknown key 'lable'; did you mean 'label'? Known"),
+        (3, "it is empty or is not a list of 'key: value'"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_section_is_one_line(data, problem):
+    with pytest.raises(ConfigError) as caught:
+        checked(data, Section, "here")
+    (line,) = caught.value.problems
+    assert problem in line
+    assert str(caught.value) == f"here cannot be used:\n  - {line}"
+
+
+@pytest.mark.parametrize(("length", "cut"), [(1999, False), (2000, True), (5000, True)])
+def test_a_long_problem_is_shown_up_to_two_thousand_letters(length, cut):
+    error = ConfigError("here", ["x" * length, "y"])
+    assert error.problems[0] == "x" * min(length, 2000) + (" ..." if cut else "")
+    both = ConfigErrors([error, ConfigError("there", ["z"])])
+    assert both.problems == [*error.problems, "z"]
+    assert str(both).endswith("there cannot be used:\n  - z")
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({"uniform": [0, 1]}, None),
+        ({"uniform": [0, 1], "normal": None}, None),
+        ({"uniform": [0, 1], "normal": [0, 1]}, "got 'uniform' and 'normal'"),
+        ({}, "'uniform' or 'normal' or 'halton', got neither"),
+        ({"uniform": None}, "got neither"),
+        ({"unform": [0, 1]}, "unknown key 'unform'; did you mean 'uniform'?"),
+    ],
+)
+def test_of_some_sections_exactly_one_key_is_given(data, words):
+    if words is None:
+        assert checked(data, Draw, "here").plain() == {"uniform": [0, 1]}
+        return
+    with pytest.raises(ConfigError, match=re.escape(words)):
+        checked(data, Draw, "here")
+
+
+def test_terms_alone_are_one_entry():
+    section = {"reference": "x", "lagrangian": ["x**2", {"terms": [1]}, 3]}
+    found = complete(section, Library, "here")
+    assert found["lagrangian"] == [{"terms": ["x**2", 3]}, {"terms": [1]}]
+    assert found["inertia"] == "free" and "dissipation" not in found
+    with pytest.raises(ConfigError, match="product: .* has 1 entries, fewer than 2"):
+        complete(
+            section | {"lagrangian": [{"product": [{"terms": [1]}]}]}, Library, "here"
+        )

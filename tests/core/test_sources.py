@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import os
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -42,6 +43,12 @@ def root(tmp_path, monkeypatch):
     yield tmp_path / "src"
     for one in (*caches, sources._digest):
         one.cache_clear()
+
+
+def test_paths_are_relative_to_the_folder_of_the_packages():
+    assert (
+        Path(sources.__file__) == sources.ROOT / "leastaction" / "core" / "sources.py"
+    )
 
 
 def names(files, root):

@@ -1,17 +1,25 @@
 """Moments without the bias of noise, their null vectors and a jackknife."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.linalg
+from motions import SPLINE, recording
 
+from leastaction.core.settings import CHANNELS
+from leastaction.trajectories import joint_spline
 from leastaction.trajectories.corrected_moments import (
     Refit,
     Smoothed,
     _cholesky,
     corrected_moments,
+    fitting_states,
     null_vectors,
     refit,
+    smoothed,
 )
+from leastaction.trajectories.joint_spline import spline_bases
 
 
 class Oscillator:
@@ -141,3 +149,95 @@ def test_factors_are_those_of_cholesky_and_of_a_variance_of_zero(rng):
     found = np.moveaxis(_cholesky(entries), -1, 0)
     np.testing.assert_allclose(found @ np.swapaxes(found, 1, 2), covariance, atol=1e-12)
     assert not found[:, 1].any() and not found[:, 2, 1].any()
+
+
+def harmonic(level, samples=80, dt=0.05):
+    """q̈ = −4 q with its velocities, as recorded."""
+    time = dt * np.arange(samples)
+    phase = 2 * time + np.array([[0.0], [1.0]])
+    states = np.cos(phase), -2 * np.sin(phase), -4 * np.cos(phase)
+    return recording(time, *states, np.zeros_like(phase), level=level)
+
+
+SMOOTH = SimpleNamespace(switches=None, columns=Oscillator().columns)
+
+
+def test_states_are_smoothed_twice_with_a_tenth_of_the_penalty():
+    """2 S − S² of all channels, with the covariance of what noise it leaves."""
+    data = harmonic(0.05)
+    rates = joint_spline.differentiate(data, SPLINE | {"trim": 6}, {})
+    orders, steps = (0, 1, 2), rates["noise_ratio"].values[0, 0]
+    sigma = 0.04 * 2.0 ** (steps / 2)
+    rates["noise_std"].values[0, 0] = sigma
+    spacing = float(rates["knot_spacing"][0])
+    _, dense, rough = joint_spline._rows(80, 0.05, spacing, orders)
+    rows, y = (
+        np.concatenate(dense),
+        np.concatenate([data[name].values[0, ..., 0] for name in CHANNELS], axis=1),
+    )
+    weights = np.repeat(2.0**-steps, 80)
+    found = smoothed(data, rates, SMOOTH)
+    assert found.used.shape == (2, 68) and found.used.all() and found.force is None
+    kept = np.concatenate(spline_bases(rates))
+    for k in range(2):
+        penalty = rates["penalty"].values[0, k, 0] / 10
+        normal = (rows.T * weights) @ rows + penalty * rough.T @ rough
+        once = np.linalg.solve(normal, rows.T * weights)
+        twice = kept @ (2 * once - once @ rows @ once)
+        states = (twice @ y[k]).reshape(3, 68)
+        for state, expected in zip(found.states, states, strict=True):
+            np.testing.assert_allclose(state[k, :, 0], expected, atol=1e-6)
+        covariance = (twice * np.repeat(sigma**2, 80)) @ twice.T
+        for at in (0, 30, 67):
+            places = [at, 68 + at, 136 + at]
+            factor = found.spread[:, :, k, at, 0]
+            expected = covariance[np.ix_(places, places)]
+            scale = np.sqrt(np.diag(expected))
+            np.testing.assert_allclose(
+                factor @ factor.T / np.outer(scale, scale),
+                expected / np.outer(scale, scale),
+                atol=1e-5,
+            )
+    plain = smoothed(data, rates.drop_vars("spline"), SMOOTH)
+    assert plain.spread is None
+    np.testing.assert_array_equal(plain.states[0], data["q"].values[0])
+
+
+@pytest.mark.parametrize(("level", "recorded"), [(1e-12, True), (0.05, False)])
+def test_recorded_states_are_taken_where_they_obey_the_equations_better(
+    level, recorded
+):
+    data = harmonic(level, dt=0.3)
+    rates = joint_spline.differentiate(data, SPLINE | {"trim": 6}, {})
+    force = np.ones((2, 68, 1))
+    motion = fitting_states(SMOOTH, BOTH, data, rates, None)
+    assert (motion.spread is None) == recorded
+    if recorded:
+        np.testing.assert_array_equal(motion.states[1], data["qdot"].values[0][:, 6:-6])
+    driven = fitting_states(SMOOTH, BOTH, data, rates, force)
+    assert driven.force is force
+    two = fitting_states(SMOOTH, BOTH, data.drop_vars("qddot"), rates, None)
+    assert two.spread is not None
+
+
+@pytest.mark.parametrize(
+    ("trajectories", "groups"), [(1, 20), (3, 21), (19, 38), (20, 20), (30, 30)]
+)
+def test_a_jackknife_has_twenty_groups_or_more(rng, trajectories, groups):
+    result = refit(Oscillator(), BOTH, motion_of(rng, trajectories, noise=0.01), 1)
+    assert len(result.excesses) == groups
+
+
+def test_what_is_beyond_rounding_is_unexplained():
+    exact = np.zeros(4)
+    for excess, unexplained in ((0.9e-12, False), (1.1e-12, True)):
+        one = Refit(np.ones(1), np.zeros(1), excess, exact)
+        assert one.unexplained() == unexplained
+    spread = np.array([-1.0, 1.0, -1.0, 1.0])
+    error = Refit(np.ones(1), np.zeros(1), 1.0, spread).excess_std
+    for part, unexplained in ((2.9, False), (3.1, True)):
+        one = Refit(np.ones(1), np.zeros(1), part * error, spread)
+        assert one.unexplained() == unexplained
+    assert one.behind(Refit(np.ones(1), np.zeros(1), 1.0, spread)) == pytest.approx(
+        (one.excess - 1.0) / 1e-12
+    )
