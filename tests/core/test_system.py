@@ -388,3 +388,17 @@ def test_a_matrix_of_noise_is_one_row_by_coordinate():
         System("xdot**2/2", calculus="it")
     assert System("xdot**2/2", volatility=sp.zeros(1, 0)).wiener_processes == 0
     assert not System(v * x, coordinates=("x",)).has_equations
+
+
+def test_numbers_are_printed_with_six_digits():
+    numbers = {"m": 1.23456789, "k": 0.000123456789}
+    text = str(System("m*xdot**2 - k*x", numbers, dissipation="xdot**4"))
+    assert "-0.000123457*x + 1.23457*xdot**2" in text
+    assert "Dissipation\n  xdot**4" in text
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_a_law_in_any_units_has_a_mass_matrix(scale):
+    law = f"{scale:.0e}*(xdot**2 + ydot**2/2 + xdot*ydot/2)"
+    assert System(law).has_equations
+    assert is_singular(System(law).mass_matrix * sp.Matrix([[A, A], [B, B]]))

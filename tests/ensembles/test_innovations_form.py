@@ -250,8 +250,8 @@ class Climb:
         return np.eye(6), np.array(self.slope)
 
     def fit(self):
-        form = InnovationsForm(*np.array([[0.5], [1.0], [0.1]]), np.array([False]))
-        form = form._replace(shapes=np.ones((1, 1)), gains=np.full((1, 1), 0.1))
+        form = InnovationsForm(*np.array([[0.5], [1.0], [0.3]]), np.array([False]))
+        form = form._replace(shapes=np.ones((1, 1)), gains=np.full((1, 1), 0.3))
         return fit(form, records_of(1))
 
 

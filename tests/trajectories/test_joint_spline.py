@@ -1,5 +1,6 @@
 """Joint smoothing of all recorded channels."""
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -200,3 +201,93 @@ def test_residuals_tell_the_noise_where_a_hundredth_is_left(rng, left, told):
     found = method._residual_noise([y], basis, y, np.ones(1), np.array([7.0]))
     expected = np.sqrt(((1 - s) ** 2 * y**2).sum() / max(left, 1.0))
     assert found[0] == (pytest.approx(expected) if told else 7.0)
+
+
+@pytest.mark.parametrize(
+    ("samples", "spacing", "inner"),
+    [(101, 2, 51), (101, 3, 34), (3, 99, 2), (41, 0.5, 81)],
+)
+def test_knots_are_even_and_clamped(samples, spacing, inner):
+    at = method.knots(samples, spacing)
+    np.testing.assert_array_equal(at[5:-5], np.linspace(0, samples - 1, inner))
+    assert (at[:5] == 0).all() and (at[-5:] == samples - 1).all()
+    (basis,) = design(at, np.linspace(0, samples - 1, 7), [0])
+    np.testing.assert_allclose(basis.sum(axis=1), 1.0)
+    assert basis.shape == (7, inner + 4)
+
+
+def test_sixth_differences_pass_over_quintics_and_count_a_sextic_with_its_weight():
+    """Of white noise of σ they have a variance of C(12, 6) σ²; of t⁶ they are 6!."""
+    t = np.arange(40.0)
+    assert method._difference_noise(t[None] ** 5) < 1e-6
+    found = method._difference_noise(t[None] ** 6)
+    assert found == pytest.approx(720 / math.sqrt(924), rel=1e-6)
+    assert method._steps(np.zeros(3)) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("channels", "trims", "least"),
+    [(3, (5, 25), 20), (3, (9, 25), 20), (3, (12, 0), 26), (1, (0, 12), 26)],
+)
+def test_series_hold_the_spline_and_its_trims(truth, channels, trims, least):
+    """Those of positions alone are their own."""
+    settings = SPLINE | dict(zip(("trim", "trim_positions"), trims, strict=True))
+    observations = recording(*truth, level=0.05, channels=channels)
+    short = observations.isel(time=slice(0, least - 1), trajectory=[0, 1])
+    with pytest.raises(ValueError, match=f"have {least - 1} samples.* least {least} "):
+        method.differentiate(short, settings, {})
+    just = observations.isel(time=slice(0, least), trajectory=[0, 1])
+    found = method.differentiate(just, settings, {})
+    trim = trims[0] if channels == 3 else trims[1]
+    time = just["time"].values[trim : least - trim]
+    np.testing.assert_array_equal(found["time_kept"], time)
+    kept = channel(just, found, "q")
+    np.testing.assert_array_equal(kept, just["q"].values[0, :, trim : least - trim])
+    at = found["knot"].values[0]
+    at = at[np.isfinite(at)]
+    spacing = 1 if channels == 3 else 2
+    assert found["knot_spacing"] <= spacing
+    expected = method.knots(least, float(found["knot_spacing"].item()))
+    np.testing.assert_allclose(at, just["time"].values[0] + 0.01 * expected)
+
+
+def test_a_ratio_of_noise_that_does_not_settle_ends_after_twelve_rounds(
+    monkeypatch, rng
+):
+    """Residuals are those at a thirtieth of the penalty."""
+    rounds = []
+
+    def noise(channels, basis, spectrum, penalty, before):
+        rounds.append((tuple(basis.weights), penalty))
+        return np.array([1.0, 2.0 ** len(rounds)])
+
+    monkeypatch.setattr(method, "_residual_noise", noise)
+    series = rng.standard_normal((2, 2, 30))
+    *_, penalty, steps, resolution = joint_spline(list(series), [0, 1], 0.1, 2, 1.2)
+    assert len(rounds) == 12 and steps == (0, 22)
+    np.testing.assert_allclose(30 * rounds[-1][1], penalty)
+    assert [w[1] for w, _ in rounds[1:]] == [2.0 ** (-2 * k) for k in range(1, 12)]
+    assert (resolution >= 1).all()
+    rounds.clear()
+    known = joint_spline(list(series), [0, 1], 0.1, 2, 1.2, np.array([1.0, 4.0]))
+    assert known[3] == (0, 4) and not rounds
+
+
+@pytest.mark.parametrize(("part", "spacings"), [(0.94, [4]), (0.96, [4, 2, 1, 0.5])])
+def test_knots_are_doubled_where_nearly_all_of_their_freedom_is_used(
+    monkeypatch, truth, part, spacings
+):
+    """Up to as many functions as values, of which three channels have 3 n."""
+    seen = []
+
+    def fit(channels, orders, step, spacing, inflation, noise):
+        seen.append(spacing)
+        functions = len(method.knots(40, spacing)) - 6
+        one = np.full(2, 40 / (part * functions))
+        return np.zeros((2, functions)), np.ones(3), one, (0, 0, 0), one
+
+    monkeypatch.setattr(method, "joint_spline", fit)
+    data = recording(*truth).isel(time=slice(0, 40), trajectory=[0, 1])
+    found = method.differentiate(data, SPLINE | {"knot_spacing": 4}, {})
+    assert seen == spacings and found["knot_spacing"] == spacings[-1]
+    assert found["knot"].shape[-1] == found["spline"].shape[-1] >= 3 * 40 + 6

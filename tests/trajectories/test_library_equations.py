@@ -82,7 +82,9 @@ def test_a_selection_is_the_same_columns(equations, motion):
 def test_gram_matrices_are_sums_over_samples(equations, motion, chunk, monkeypatch):
     columns, inertia = equations.columns(*motion)
     force = np.random.default_rng(1).normal(size=(50, 2))
-    monkeypatch.setattr("leastaction.trajectories.library_equations.CHUNK", chunk)
+    monkeypatch.setattr(
+        "leastaction.trajectories.library_equations.SAMPLES_PER_BATCH", chunk
+    )
     gram, kinetic, moment = gram_matrices(equations, *motion, force)
     np.testing.assert_allclose(gram, np.einsum("nak,nal->kl", columns, columns))
     np.testing.assert_allclose(kinetic, np.einsum("nak,nal->kl", inertia, inertia))

@@ -11,7 +11,6 @@ The truth behind simulated data and the model identified from data are both a
 """
 
 import contextlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -31,6 +30,7 @@ from leastaction.core.expressions import (
     CONSTANTS,
     FUNCTIONS,
     check_name,
+    names_in,
     parsed,
     symbol,
 )
@@ -177,7 +177,7 @@ class System:
             )
         parameters = numbers(self.parameters)
         texts = [self.lagrangian, str(self.dissipation), *map(str, noise.values())]
-        names = dict.fromkeys(re.findall(r"[A-Za-z]\w*", " ".join(texts)))
+        names = names_in(" ".join(texts))
         rates = [n for n in names if n.endswith("dot") and n not in self.parameters]
         inferred = dict.fromkeys(name.removesuffix("dot") for name in rates)
         coordinates = tuple(self.coordinates) or tuple(inferred)

@@ -20,7 +20,7 @@ from leastaction.core.library import Library
 from leastaction.core.settings import CHANNELS
 
 # Samples evaluated at a time: what fits the cache.
-CHUNK = 512
+SAMPLES_PER_BATCH = 512
 # Common subexpressions are evaluated once per sample, a column only if it is wanted.
 # What is zero for every motion is not written. Rows of one axis compile faster than the
 # arrays they belong to, and are filled in two thirds of the time.
@@ -125,11 +125,11 @@ def gram_matrices(
     massive_place, massive_size = equations._place(massive)
     gram, moment = np.zeros((size, size)), np.zeros(size)
     kinetic_gram = np.zeros((massive_size, massive_size))
-    columns = np.zeros((min(CHUNK, len(q)), equations.dof, size))
+    columns = np.zeros((min(SAMPLES_PER_BATCH, len(q)), equations.dof, size))
     inertia = np.zeros((*columns.shape[:2], massive_size))
     motion = _double(q, qdot, qddot)
-    for start in range(0, len(q), CHUNK):
-        part = [values[start : start + CHUNK] for values in motion]
+    for start in range(0, len(q), SAMPLES_PER_BATCH):
+        part = [values[start : start + SAMPLES_PER_BATCH] for values in motion]
         count = len(part[0])
         equations._kernel.columns(*part, place, massive_place, inertia, columns)
         rows = columns[:count].reshape(-1, size)
@@ -137,7 +137,7 @@ def gram_matrices(
         gram += rows.T @ rows
         kinetic_gram += kinetic.T @ kinetic
         if force is not None:
-            moment += rows.T @ force[start : start + CHUNK].ravel()
+            moment += rows.T @ force[start : start + SAMPLES_PER_BATCH].ravel()
     inertia_gram = np.zeros_like(gram)
     inertia_gram[np.ix_(place[massive], place[massive])] = kinetic_gram
     return gram, inertia_gram, moment

@@ -24,7 +24,10 @@ from leastaction.core.estimate import (
 )
 from leastaction.core.library import Library
 from leastaction.trajectories.joint_spline import channel, states
-from leastaction.trajectories.library_equations import CHUNK, library_equations
+from leastaction.trajectories.library_equations import (
+    SAMPLES_PER_BATCH,
+    library_equations,
+)
 
 RELATIVE_ROUNDOFF_OF_PIVOT = 1e-12
 # A table whose values differ by less, over the largest, is a constant.
@@ -506,7 +509,7 @@ def _pieces(motion: Sequence[np.ndarray], size: int):
             f"{size} is expected; record more, or take a smaller batch"
         )
     full = samples - samples % size
-    step = size * max(1, CHUNK // size)
+    step = size * max(1, SAMPLES_PER_BATCH // size)
     for first in range(0, full, step):
         yield [channel[first : min(first + step, full)] for channel in motion]
 
@@ -515,8 +518,8 @@ def _scales(compiled, motion, columns) -> list[np.ndarray]:
     """Range over the samples of every entry of m_k and f_k; 1 of constants."""
     low = high = None
     q, qdot = motion[:2]
-    for first in range(0, len(q), CHUNK):
-        chunk = slice(first, first + CHUNK)
+    for first in range(0, len(q), SAMPLES_PER_BATCH):
+        chunk = slice(first, first + SAMPLES_PER_BATCH)
         tables = compiled.mass_and_force(q[chunk], qdot[chunk], columns)
         least, most = ([f(t, axis=0) for t in tables] for f in (np.min, np.max))
         low = least if low is None else list(map(np.minimum, low, least))
