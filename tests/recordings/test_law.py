@@ -93,7 +93,7 @@ def test_the_worst_of_many_free_runs_are_shown_in_their_order(count, learned_fro
     [
         (
             [0.05, np.nan],
-            "Force error: x 5.0 % (rms of the unexplained force, averaged",
+            "Force error: x 5.0 % (rms of the unexplained force over windows",
         ),
         ([np.nan, np.nan], "No force error: the held-out motion has no input."),
     ],
