@@ -161,11 +161,11 @@ def test_impulses_of_a_light_tail_have_no_rate():
     assert tests._rate(0.3, 0.5, rho, 0.1) == pytest.approx(rate)
 
 
-@pytest.mark.parametrize(("count", "told"), [(160, True), (159, False)])
-def test_a_past_of_twenty_needs_eight_parts_as_long(count, told):
+@pytest.mark.parametrize(("count", "counted"), [(160, True), (159, False)])
+def test_a_past_of_twenty_needs_eight_parts_as_long(count, counted):
     x = np.cos(0.5 * np.arange(count))[:, None]
     share = tests.predicted_share([x])
-    assert share == (pytest.approx(1.0) if told else 0.0)
+    assert share == (pytest.approx(1.0) if counted else 0.0)
     assert tests.predicted_share([x, x[:50]]) == share
 
 
@@ -190,10 +190,10 @@ def test_the_past_is_learned_in_one_half_and_tested_in_the_other(rng):
 def test_filters_of_two_orders_disagree_by_a_step(linear, order):
     """I⁻¹ g in standard errors of the coefficients, of the other order."""
     information = np.array([[4.0, 1.0, 0.3], [1.0, 2.0, 0.1], [0.3, 0.1, 5.0]])
-    gradient, asked = np.array([0.4, -0.2, 9.0]), []
+    gradient, others = np.array([0.4, -0.2, 9.0]), []
 
     def pieces(structure, theta, axes, other):
-        asked.append(other)
+        others.append(other)
         return 0.0, gradient, None
 
     model = SimpleNamespace(linear=np.array([linear, True]))
@@ -212,7 +212,7 @@ def test_filters_of_two_orders_disagree_by_a_step(linear, order):
     sizes = np.sqrt(np.diag(fit.covariance))
     expected = np.abs(step / sizes)[:2].max()
     assert made == (0.0 if linear else pytest.approx(expected, rel=1e-6))
-    assert asked == ([] if linear else [3 - order])
+    assert others == ([] if linear else [3 - order])
 
 
 def oscillator(y, force=0.0, spring=4.0, channels=((1.0, 0.0),), **more):

@@ -389,7 +389,7 @@ def save_replicates(
             attrs = {"contract": kind, **belonging}
             piece = check(piece.assign_attrs(attrs), kind, f"result {path}")
             part.stat()  # netCDF4 would create what another job has removed
-            with _told_if_full(path, piece.nbytes):
+            with _named_if_full(path, piece.nbytes):
                 write(piece, part)
             write = _append
             del piece
@@ -397,7 +397,7 @@ def save_replicates(
             raise ContractError(f"there is nothing to write to {path}: no replicates")
         for group, dataset in (parts or {}).items():
             check(dataset, dataset.attrs["contract"], f"result {path}, {group}")
-            with _told_if_full(path, dataset.nbytes):
+            with _named_if_full(path, dataset.nbytes):
                 _create(dataset, part, mode="a", group=group)
         add_mark(part)
 
@@ -415,7 +415,7 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
         other.unlink(missing_ok=True)
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
-        with _told_if_full(path):
+        with _named_if_full(path):
             part.touch()
             yield part
             with open(part, "r+b") as file:
@@ -431,7 +431,7 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _told_if_full(path: str | Path, needed: int = 0) -> Iterator[None]:
+def _named_if_full(path: str | Path, needed: int = 0) -> Iterator[None]:
     """Say so if writing failed because the disk is full; HDF5 does not.
 
     It counts as full if there is not room for the bytes `needed`.
