@@ -612,7 +612,10 @@ def test_a_law_is_estimated_with_half_as_many_modes_again(
 def searched(monkeypatch, kept, terms=True, value=-1.0):
     """The search over lines that show as many modes, round by round, from six."""
     calls, counts = [], iter(kept)
-    names = {"parameters": lambda *law: SimpleNamespace(coefficients=law)}
+    names = {
+        "parameters": lambda *law: SimpleNamespace(coefficients=law),
+        "centred": lambda *law: ("centred", law),
+    }
 
     def likelihood_with(candidates, full, readings, coefficients, dof):
         calls.append(("likelihood", coefficients, dof))
