@@ -67,8 +67,11 @@ CONTRACTS = {
             replicate trajectory dof:
                 rms_error [1] rms error over half the range
                 maximum_error [1] largest error over half the range
+                rms_band [1] rms half width of the 95 % band over half the range
             trajectory dof:
                 half_range [q] half the range of the trajectory
+            trajectory:
+                prediction_time [s] until noise of the start moves a run by 5 %
             replicate dof:
                 force_error [1] rms force that the law misses over short windows, \
 over that recorded
@@ -83,7 +86,10 @@ sample from all before
             """,
             OF_COORDINATES,
             finite=("q_measured",),
-            optional=("path_time", "force_error", "one_step_error"),
+            optional=(
+                *("path_time", "rms_band", "prediction_time"),
+                *("force_error", "one_step_error"),
+            ),
         ),
         swept=False,
     ),
@@ -112,6 +118,7 @@ def paths_and_errors(runs: Sequence[tuple], stride: int, step: float) -> dict:
         "path_time": np.concatenate([np.arange(n) * step * stride for n in counts]),
         "rms_error": [np.sqrt((e**2).mean(axis=0)) for e in errors],
         "maximum_error": [e.max(axis=0) for e in errors],
+        "rms_band": [np.sqrt((r[2] ** 2).mean(axis=0)) for r in runs] / half,
         "half_range": half,
     }
 
