@@ -517,9 +517,21 @@ def test_a_label_is_a_line_of_plain_text(text, shown):
     [
         (0, 0, {}, 0, []),
         (1, 0, {}, 0, ["1 gap in time split the recording into 3 traj"]),
-        (2, 1, {}, 0, ["2 gaps in time split", "1 stretches below 16 rows"]),
-        (0, 0, {"a": 0, "b": 5}, 0, ["5 samples of column 'b' (2.5 %) stand out"]),
-        (0, 0, {}, 7, ["unwrapped at 7 jumps"]),
+        (
+            2,
+            1,
+            {},
+            0,
+            ["2 gaps in time split", "stretches below 16 rows that are left out: 1"],
+        ),
+        (
+            0,
+            0,
+            {"a": 0, "b": 5},
+            0,
+            ["of column 'b' were replaced by what their neighbours expect: 5 of 200"],
+        ),
+        (0, 0, {}, 7, ["unwrapped; jumps of a whole turn: 7"]),
     ],
 )
 def test_what_was_done_to_a_table_is_stated(gaps, short, replaced, turned, words):

@@ -168,15 +168,15 @@ def read_out(
             f"{len(sampled)} trajectories"
         )
     if short:
-        texts.append(f"{short} stretches below {LEAST_ROWS} rows are left out")
+        texts.append(f"stretches below {LEAST_ROWS} rows that are left out: {short}")
     texts += [
-        f"{count} samples of column {name!r} ({100 * count / used:.2g} %) stand "
-        "out of their neighbours; they were replaced by what these expect"
+        f"spikes of column {name!r} were replaced by what their neighbours expect: "
+        f"{count} of {used} samples ({100 * count / used:.2g} %)"
         for name, count in replaced.items()
         if count
     ]
     if turned:
-        texts.append(f"angles were unwrapped at {turned} jumps of a whole turn")
+        texts.append(f"angles were unwrapped; jumps of a whole turn: {turned}")
     return texts
 
 
