@@ -52,6 +52,23 @@ def test_trajectories_follow_each_other(plain):
         plain["q"].values[0, parts[2], 0], [float(r[2]) for r in ROWS[1600:2400]]
     )
     assert plain.attrs["time_step"] == pytest.approx(0.01, rel=1e-9)
+    assert plain["replicate"].values.tolist() == [0]
+
+
+def test_coordinates_on_a_line_may_be_one_but_sensors_are_several(tmp_path):
+    """Coordinates that jump are two runs, which sensors of a random motion may."""
+    t = np.arange(1000) / RATE
+    plane = {"trajectory": None, "coordinates": dict.fromkeys("xy", "m")}
+    sensed = rig(**plane, sensors=dict.fromkeys("xy", "m")) | {"excitation": "random"}
+    for jump in (0.0, 3.0):
+        x = np.cos(15 * t) + jump * (t > 1.5)
+        write(tmp_path, zip(t, x, 2 * x, strict=True), "t,x,y")
+        assert "straight line" not in warnings(imported(sensed, tmp_path))
+        if jump:
+            with pytest.raises(RecordingError, match="several runs"):
+                imported(rig(**plane), tmp_path)
+        else:
+            assert "straight line" in warnings(imported(rig(**plane), tmp_path))
 
 
 def test_every_table_gives_the_same(plain, tmp_path):

@@ -192,7 +192,7 @@ def _unwrap(trajectories: Sequence[Trajectory], channels, spans) -> int:
                 jumps += int(steps.sum())
                 t.values[:, place] = np.unwrap(t.values[:, place])
         wide = [np.abs(np.diff(t.values[:, place])) > np.pi / 2 for t in trajectories]
-        share = np.concatenate(wide).mean() if wide else 0.0
+        share = np.concatenate(wide).mean()
         turns = column.in_radians and spans[place] / 2 > LARGEST_ANGLE
         if share > LARGEST_SHARE_OF_WIDE_STEPS and not turns:
             where = f"{trajectories[0].file}, column {column.name!r}"
