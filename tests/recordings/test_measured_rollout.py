@@ -324,12 +324,15 @@ def basis(c):
 
 @pytest.mark.parametrize(("start", "rows"), [(0.6, 30), (0.01, 8), (1e3, 400)])
 def test_a_free_run_begins_as_least_squares_say(start, rows):
-    """In closed form, and as every point around the law does; jackknife of these."""
+    """In closed form, and as every point around the law does; jackknife of these.
+
+    Beside them the variance that noise of the first rows has in the run by its start.
+    """
     points = LAW * (1 + 1e-3 * np.random.default_rng(5).standard_normal((6, 3)))
     sigma = 1e-3
     observations = measured(basis(LAW) @ [1.0, -2.0], noise=sigma)
     law = CompiledLaw(observations, model_of(LAW, points, sigma))
-    path, band = law.free_run(slice(0, 400), start)
+    path, band, by_start = law.free_run(slice(0, 400), start)
     y = observations["q"].values[0, :, 0]
 
     def run(c):
@@ -339,7 +342,12 @@ def test_a_free_run_begins_as_least_squares_say(start, rows):
     np.testing.assert_allclose(path[:, 0], run(LAW), atol=1e-5)
     left = np.array([run(c) for c in points])
     square = 5 / 6 * ((left - left.mean(axis=0)) ** 2).sum(axis=0)
-    expected = student.ppf(0.975, 5) * np.sqrt(square) + 2 * sigma
+    motions = basis(LAW)
+    inverse = np.linalg.inv(motions[:rows].T @ motions[:rows])
+    of_start = sigma**2 * np.einsum("ka,ab,kb->k", motions, inverse, motions)
+    factor = student.ppf(0.975, 5)
+    np.testing.assert_allclose(by_start[:, 0], factor * np.sqrt(of_start), rtol=2e-2)
+    expected = factor * np.sqrt(square + of_start) + 2 * sigma
     np.testing.assert_allclose(band[:, 0], expected, rtol=2e-2)
 
 

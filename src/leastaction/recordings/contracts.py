@@ -67,8 +67,11 @@ CONTRACTS = {
             replicate trajectory dof:
                 rms_error [1] rms error over half the range
                 maximum_error [1] largest error over half the range
+                rms_band [1] rms half width of the 95 % band over half the range
             trajectory dof:
                 half_range [q] half the range of the trajectory
+            trajectory:
+                prediction_time [s] until noise of the start moves a run by 5 %
             replicate dof:
                 force_error [1] rms force that the law misses over short windows, \
 over that recorded
@@ -83,7 +86,10 @@ sample from all before
             """,
             OF_COORDINATES,
             finite=("q_measured",),
-            optional=("path_time", "force_error", "one_step_error"),
+            optional=(
+                *("path_time", "rms_band", "prediction_time"),
+                *("force_error", "one_step_error"),
+            ),
         ),
         swept=False,
     ),
