@@ -45,6 +45,7 @@ def recorded_input(values, *, dt=1.0, lag=0.0, time_constant=0.0):
         (np.repeat([1.0, -1.0, 2.0, 0.0, 3.0], 20), True),
         (np.repeat([0.0, 1.0, 0.0, 1.0, 0.0, 0.0], 20), True),
         (np.append(np.zeros(900), np.sin(np.arange(100))), False),
+        (np.append(np.sin(1 + np.arange(100)), np.zeros(900)), False),
         (np.maximum(np.sin(np.arange(1000) / 20) - 0.9, 0.0), False),
         (np.zeros(50), False),
     ],

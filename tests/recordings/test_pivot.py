@@ -153,7 +153,7 @@ def test_lost_points_of_arms_that_turn_over_cost_no_turn(tmp_path):
     left = found["q"].values[0] - exact[: found.sizes["sample"]]
     left -= np.median(left, axis=0)
     assert (left.std(axis=0) < 1.3 * np.array([0.005, 0.005 * 2**0.5, 0.5])).all()
-    assert "samples of column 'u'" in told(found)
+    assert "spikes of column 'u'" in told(found)
 
 
 def test_a_pivot_that_is_known_needs_no_unit(tmp_path):

@@ -31,11 +31,9 @@ from leastaction.recordings.inputs import (
     UNKNOWN,
     stated_of_inputs,
 )
+from leastaction.recordings.measured_rollout import LARGEST_TRUSTED_ERROR
 from leastaction.recordings.refusals import rows_of
 
-# Rms error that is no reservation: of the force over short windows, and of a free run
-# over half its range.
-LARGEST_TRUSTED_ERROR = 0.05
 # Relative difference of a coefficient with and without process noise.
 LARGEST_DISAGREEMENT = 0.1
 # Sine over cosine of one angle, up to which they are the offset of an encoder.
@@ -150,12 +148,37 @@ def reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
             "force acts, which motion in one direction does not distinguish from it; "
             "record motion in both directions, or the force"
         )
-    largest = np.nanmax(rollout["rms_error"].values)
+    trusted = rollout["rms_error"].where(~unpredictable(rollout), 0.0)
+    largest = float(trusted.max())
     if largest > LARGEST_TRUSTED_ERROR:
         texts.append(
             f"a free run is off by {percent_text(largest)} rms: do not extrapolate"
         )
     return texts
+
+
+def unpredictable(rollout: xr.Dataset) -> xr.DataArray:
+    """Errors of free runs that noise of their start explains, (trajectory, dof).
+
+    It moves the run beyond what is trusted, whatever the law, as where a motion is
+    chaotic, and the error is within the 95 % band.
+    """
+    if "rms_band" not in rollout:  # saved before there was one
+        return xr.zeros_like(rollout["rms_error"], dtype=bool)
+    inside = rollout["rms_error"] <= rollout["rms_band"]
+    return inside & np.isfinite(rollout["prediction_time"])
+
+
+def predictability(rollout: xr.Dataset) -> str:
+    """Until when free runs follow a motion that is unstable; empty if it is not."""
+    lost = unpredictable(rollout) & (rollout["rms_error"] > LARGEST_TRUSTED_ERROR)
+    if not lost.any():
+        return ""
+    time = float(rollout["prediction_time"].where(lost).min())
+    return (
+        f"free runs are predictable for {time:.2g} s, until noise of their start has "
+        f"grown to {percent_text(LARGEST_TRUSTED_ERROR)}, as in chaotic motion"
+    )
 
 
 def _missed(model: xr.Dataset) -> list[str]:
