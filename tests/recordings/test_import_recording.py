@@ -53,6 +53,7 @@ def test_trajectories_follow_each_other(plain):
     )
     assert plain.attrs["time_step"] == pytest.approx(0.01, rel=1e-9)
     assert plain["replicate"].values.tolist() == [0]
+    assert json.loads(plain.attrs["kinds"]) == {"theta": "angle"}
 
 
 def test_coordinates_on_a_line_may_be_one_but_sensors_are_several(tmp_path):
@@ -68,7 +69,9 @@ def test_coordinates_on_a_line_may_be_one_but_sensors_are_several(tmp_path):
             with pytest.raises(RecordingError, match="several runs"):
                 imported(rig(**plane), tmp_path)
         else:
-            assert "straight line" in warnings(imported(rig(**plane), tmp_path))
+            found = imported(rig(**plane), tmp_path)
+            assert "straight line" in warnings(found)
+            assert json.loads(found.attrs["kinds"]) == dict.fromkeys("xy", "length")
 
 
 def test_every_table_gives_the_same(plain, tmp_path):
