@@ -170,15 +170,15 @@ def read_out(
             f"{len(sampled)} trajectories"
         )
     if short:
-        texts.append(f"{short} stretches below {LEAST_ROWS} rows are left out")
+        texts.append(f"stretches below {LEAST_ROWS} rows that are left out: {short}")
     texts += [
-        f"{count} samples of column {name!r} ({100 * count / used:.2g} %) stand "
-        "out of their neighbours; they were replaced by what these expect"
+        f"spikes of column {name!r} were replaced by what their neighbours expect: "
+        f"{count} of {used} samples ({100 * count / used:.2g} %)"
         for name, count in replaced.items()
         if count
     ]
     if turned:
-        texts.append(f"angles were unwrapped at {turned} jumps of a whole turn")
+        texts.append(f"angles were unwrapped; jumps of a whole turn: {turned}")
     return texts
 
 
@@ -194,7 +194,7 @@ def _unwrap(trajectories: Sequence[Trajectory], channels, spans) -> int:
                 jumps += int(steps.sum())
                 t.values[:, place] = np.unwrap(t.values[:, place])
         wide = [np.abs(np.diff(t.values[:, place])) > np.pi / 2 for t in trajectories]
-        share = np.concatenate(wide).mean() if wide else 0.0
+        share = np.concatenate(wide).mean()
         turns = column.in_radians and spans[place] / 2 > LARGEST_ANGLE
         if share > LARGEST_SHARE_OF_WIDE_STEPS and not turns:
             where = f"{trajectories[0].file}, column {column.name!r}"

@@ -19,7 +19,12 @@ from leastaction.likelihood.iterated_smoother import fit, smooth_motion
 from leastaction.likelihood.measured_motion import MeasuredMotion
 from leastaction.likelihood.noise_levels import NoiseLevels
 from leastaction.recordings.candidates import smooth_friction
-from leastaction.recordings.contracts import CONTRACTS, held_out, pieces
+from leastaction.recordings.contracts import (
+    CONTRACTS,
+    held_out,
+    paths_and_errors,
+    pieces,
+)
 from leastaction.recordings.excitation import PERIODS_PER_WINDOW
 from leastaction.recordings.inputs import inputs_of
 from leastaction.recordings.units_of_terms import energy_and_force_units
@@ -34,8 +39,6 @@ INPUT_OF_FREE_MOTION = 0.1
 LARGEST_TRUSTED_ERROR = 0.05
 # Samples per main period of what is stored; the errors are those of all samples.
 STORED_SAMPLES_PER_PERIOD = 200
-# Change of the input from which the mean recorded force of a window is read.
-CHANGE_OF_INPUT = 1e-3
 # Change of a position over its noise at which a smoother has converged.
 CONVERGED = 1e-3
 MOST_ROUNDS, MOST_STEPS = 30, 16
@@ -279,33 +282,13 @@ def _share(forces: list) -> np.ndarray:
 def _dataset(observations, stored, forces, shares: dict, about: dict) -> xr.Dataset:
     dt = float(observations.attrs["time_step"])
     stride = max(round(about["period"] / dt / STORED_SAMPLES_PER_PERIOD), 1)
-    rms, largest, bands, sizes = [], [], [], []
-    for q, path, band, _ in stored:
-        size = np.maximum(np.ptp(q, axis=0) / 2, 1e-300)
-        error = np.where(np.isfinite(path), path - q, np.inf) / size
-        sizes.append(size)
-        rms.append(np.sqrt((error**2).mean(0)))
-        largest.append(np.abs(error).max(0))
-        bands.append(_rms(band) / size)
-    paths = [
-        np.concatenate([path[::stride] for path in each])
-        for each in zip(*stored, strict=True)
-    ]
-    names_of_paths = ("q_measured", "q_estimate", "q_band", "residual")
-    counts = [len(q[::stride]) for q, *_ in stored]
     missed, recorded, _, middle = (
         np.concatenate(part) for part in zip(*forces, strict=True)
     )
     windows = [len(part) for part, *_ in forces]
     return CONTRACTS["measured_rollout"].dataset(
         {
-            **dict(zip(names_of_paths, paths, strict=True)),
-            "path_trajectory": np.repeat(np.arange(len(counts)), counts),
-            "path_time": np.concatenate([np.arange(n) * dt * stride for n in counts]),
-            "rms_error": rms,
-            "maximum_error": largest,
-            "rms_band": bands,
-            "half_range": np.array(sizes),
+            **paths_and_errors(stored, stride, dt),
             **shares,
             "force_missed": missed[None],
             "force_recorded": recorded[None],
@@ -406,7 +389,7 @@ def force_error(
 
     which is one row of the weak form (inverse dynamics), with the test function that
     noise of positions asks for; nothing is differentiated. The mean of Q in the same
-    sense is the change of −δ as Q grows. Noise of the sensors alone gives δ the
+    sense is what is missing without Q, less δ. Noise of the sensors alone gives δ the
     covariance G⁻¹, G its information. `motion` is one trajectory, smoothed as `path`,
     `constants` the candidates q_a of L, whose coefficients are zero. Windows overlap by
     half: a blow at the edge of one would be taken for the velocity that it begins with.
@@ -430,19 +413,15 @@ def force_error(
         missed = -(covariance @ moment[:, 1:, :1])[..., 0]
         return missed, np.diagonal(covariance, axis1=1, axis2=2)
 
-    def louder(steps: int) -> np.ndarray:
-        return (1 + CHANGE_OF_INPUT) * motion.force(steps)
-
     for parts in (early, [ends[0], *late, ends[1]])[: len(early)]:
         cut = enough_steps(replace(motion, parts=parts), path, c, sensor)
         near = followed(cut, path, c, sensor)
         inner = slice(None) if parts is early else slice(1, -1)
         missed, variance = missing(cut, near, inner)
-        change = 0 * missed
+        recorded = 0 * missed
         if motion.force is not None:
-            change = missing(replace(cut, force=louder), near, inner)[0] - missed
+            recorded = missing(replace(cut, force=None), near, inner)[0] - missed
         middle = [motion.dt * (part.start + part.stop) / 2 for part in parts[inner]]
-        recorded = -change / CHANGE_OF_INPUT
         results.append((missed, recorded, variance, np.array(middle)))
     every = [*map(np.concatenate, zip(*results, strict=True))]
     order = np.argsort(every[-1], kind="stable")

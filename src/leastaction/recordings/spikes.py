@@ -23,7 +23,6 @@ LEAST_OVER_SPREAD = 3.0
 LONGEST_STEP = 3.5
 # From which on a row is missing.
 MISSING = 1.5
-ROUNDS = 8
 # A jump: of half the range at least, how unlike both sides may see it, what parabolas
 # beside it may miss of it, and over how many samples.
 LEAST_JUMP, LARGEST_UNLIKE, QUIET_BESIDE, BESIDE_JUMP = 0.02, 0.2, 0.1, 6
@@ -193,7 +192,7 @@ def _replaced(y: np.ndarray, time: np.ndarray, floor: float) -> int:
     dense, (places, weights) = _dense(time), _cubics(time)
     repeated = np.diff(y) == 0
     alone = ~np.append(repeated, False) & ~np.append(False, repeated)
-    for _ in range(ROUNDS):
+    while True:
         expected = clean.copy()
         predictions = (weights * clean[places]).sum(axis=1)
         inner = np.median(predictions, axis=0)
@@ -207,7 +206,7 @@ def _replaced(y: np.ndarray, time: np.ndarray, floor: float) -> int:
         high = off > limit
         level = maximum_filter1d((high & ~alone).astype("int8"), 2 * REACH + 1) > 0
         bad = dense & ~level & high & alone & (off >= LEAST_SHARE_BESIDE * beside)
-        if not bad.any():
+        if not (bad & ~changed).any():
             break
         clean[bad] = expected[bad]
         changed |= bad
