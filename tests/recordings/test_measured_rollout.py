@@ -461,24 +461,22 @@ def test_a_sensor_is_no_better_than_a_ten_thousandth_of_the_motion(size, expecte
 
 
 class Told:
-    """A law whose free run is off by its band, and whose forces are known."""
+    """A law whose runs, forces and residuals state what they are asked for."""
 
     dt, inputs = STEP, ()
 
     def __init__(self, observations, model):
         self.q = observations["q"].values[0]
-        self.starts, self.windows = [], []
 
     def free_run(self, part, start):
-        self.starts.append(start)
-        return self.q[part] + 0.5, np.full_like(self.q[part], 0.5)
+        q = self.q[part]
+        moved = (np.arange(len(q))[:, None] + 0.5) / 100 * np.ptp(q) / 2
+        return q + 0.5, np.full_like(q, start), moved
 
     def residual(self, part, window):
-        self.windows.append(window)
         return np.full_like(self.q[part], window)
 
     def force_error(self, part, window):
-        self.windows.append(window)
         return WindowForces(*np.ones((2, 1, 1)), np.zeros((1, 1)), np.zeros(1))
 
     def one_step_error(self, parts, start):
@@ -523,5 +521,8 @@ def test_held_out_motions_are_predicted(held, loud, start, is_driven, monkeypatc
     assert found.attrs["start"] == (start or 0.9) == found["one_step_error"].item()
     assert (found.attrs["learned_from"], found.attrs["force_window"]) == (every, 0.3)
     assert (found["residual"].values == 6.0).all()  # three main periods
+    assert (found["q_band"].values == (start or 0.9)).all()
+    # Noise of its start moves the sixth sample by more than 5 % of half the range.
+    np.testing.assert_allclose(found["prediction_time"], 5 * STEP)
     assert np.isfinite(found["force_error"].item()) == is_driven
     assert found["force_unit"].item() == "N" and found.attrs["energy_unit"] == "J"
