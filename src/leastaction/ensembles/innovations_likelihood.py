@@ -413,8 +413,6 @@ class Likelihood:
             return theta
         lowest = 0.5 * np.log(LEAST_NOISE * variance)
         result[noise] = np.maximum(result[noise], lowest)
-        if (result == theta).all():
-            return theta
         return result if self.value(structure, result, order)[0] > value else theta
 
     def _free(self, structure: Structure, theta, order: int) -> np.ndarray:
@@ -454,7 +452,7 @@ class Likelihood:
         entry, information, _ = self.entries(fit, absent, memory)
         return entry * np.sqrt(information)
 
-    def entries(self, fit: Fit, absent: Sequence[int], memory: bool = False):
+    def entries(self, fit: Fit, absent: Sequence[int], memory: bool):
         """What every absent column would be in the law, to second order.
 
         Its value, the information on it beside all parameters, and what it would move
