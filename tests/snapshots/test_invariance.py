@@ -38,6 +38,7 @@ from leastaction.snapshots.invariance import (
     generated,
     invariance,
     likely,
+    limited,
     readable,
     screw_of,
     settled,
@@ -695,3 +696,39 @@ def test_advances_from_a_quarter_of_a_radian_to_four_are_tried():
     radians = [0.25, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4]
     one_way = 3.0 / np.array(radians)
     np.testing.assert_allclose(tried, [*-one_way, 0.0, *one_way[::-1]])
+
+
+@pytest.mark.parametrize("one", [ALONG_X, ROTATION, ABOUT])
+@pytest.mark.parametrize("softer", [0.999, 1.001])
+def test_what_may_break_a_symmetry_are_springs_without_it(one, softer):
+    """Two of the three of the plane: a spring across a translation has it."""
+    fit, line = fit_and_line()
+    calls = []
+
+    def beside(about, basis, sums):
+        calls.append((about, basis, sums))
+        count = sums.shape[1]
+        return 1e-3 * np.arange(1.0, count + 1), 1e-4 * np.eye(count)
+
+    fit.beside = beside
+    fits = SimpleNamespace(about=lambda some, wide: (fit, line), wide="wide")
+    result = limited(one, [one], fits, 1.0)
+    ((about, springs, sums),) = calls
+    assert about is line and sums.shape[1] == 2
+    positions = line.adjusted.reshape(-1, 2)
+    centre = positions.mean(axis=0)
+    if one is not ALONG_X:
+        centre = -np.linalg.solve(one.matrix, one.offset)
+    np.testing.assert_allclose(springs.centre, [*centre, 0.0, 0.0], atol=1e-12)
+    q = np.random.default_rng(0).uniform(-1, 1, (30, 2))
+    x = (q - centre) / positions.std(axis=0)
+    forms = np.stack([x[:, 0] ** 2, x[:, 0] * x[:, 1], x[:, 1] ** 2], axis=1)
+    values = springs.partial(np.hstack([q, 0 * q])) @ sums
+    left = values - forms @ np.linalg.lstsq(forms, values, rcond=None)[0]
+    assert np.abs(left).max() < 1e-3 * np.abs(values).max()
+    b = sums @ (1e-3 * np.arange(1.0, 3))
+    change, size = of_motion(fit, line, one, b, springs)
+    assert result.violation == pytest.approx(np.sqrt((change**2).mean() / size))
+    assert result.bound > 0 and result.entries == one.entries
+    limit = softer * (result.violation + result.bound)
+    assert limited(one, [one], fits, limit).decided == (softer > 1)

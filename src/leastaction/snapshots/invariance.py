@@ -61,8 +61,9 @@ RADIANS = np.append(0.25, np.arange(1, 9) / 2)
 # Error of an advance over a deviation, or over the interval where it is searched; and
 # over itself by poor features (1 % in the draws of the tests).
 RESOLVED, NEAR = 1e-2, 0.1
-# Length scale, in deviations of the positions, of features that are polynomials.
-LONG = 100.0
+# Length scale, in deviations of the positions, of features that are polynomials: their
+# exponential differs from 1 by round-off, and they are compared with each other only.
+LONG = float(np.finfo(float).eps ** -0.5)
 
 
 def identify(
@@ -245,8 +246,7 @@ def limited(
     fit, line = fits.about(symmetries, fits.wide)
     n, matrix = fit.basis.dof, symmetry.matrix
     positions = line.adjusted.reshape(-1, n)
-    centre = np.zeros(2 * n)
-    centre[:n] = positions.mean(axis=0)
+    centre = np.pad(positions.mean(axis=0), (0, n))
     if matrix.any():
         centre[:n] = -np.linalg.pinv(matrix) @ symmetry.offset
     scaled = np.eye(n, 2 * n) / positions.std(axis=0)[:, None]
