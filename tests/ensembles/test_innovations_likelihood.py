@@ -1,10 +1,8 @@
-"""Likelihood of innovations against least squares, where all is known in closed form.
-
-In the place of a filter: innovations y − X c of a normal law with one variance e^(2θ).
-"""
+"""Likelihood of innovations against least squares, all of it in closed form."""
 
 import numpy as np
 import pytest
+from regression import ROWS, TYPICAL, Regression
 
 from leastaction.ensembles.innovations_likelihood import (
     LEAST_NOISE,
@@ -16,45 +14,7 @@ from leastaction.ensembles.innovations_likelihood import (
 )
 from leastaction.ensembles.state_space import Structure
 
-ROWS, TYPICAL = 120, np.array([2.0, 0.5, 3.0, 4.0])
 LEAST = (0, 1)
-
-
-class Regression:
-    """y = X c + σ e, and after it samples z of nothing but noise."""
-
-    linear = np.ones(4, dtype=bool)
-    steps, width, dt, moment = 1, 1.0, 0.1, 0.2
-
-    def __init__(self, records=2, noise=0.3):
-        rng = np.random.default_rng(4)
-        self.records, self.runs, self.asked = range(records), 0, []
-        self.X = rng.normal(size=(records, ROWS, 4)) + 0.3
-        self.y = self.X[..., :3] @ [1.0, -2.0, 0.4]
-        self.y += noise * rng.normal(size=self.y.shape)
-        self.z = 0.7 * rng.normal(size=self.y.shape)
-        self.samples = 2 * records * ROWS
-
-    def forces_of_motion(self):
-        return 6.0, np.array([3.0, 12.0, 2.0, 1.5])
-
-    def places(self, structure):
-        n = len(structure.columns)
-        return slice(0, n), slice(n, n + 1), slice(n + 1, n + 2)
-
-    def innovations(self, structure, theta, order=2):
-        columns, n = list(structure.columns), len(structure.columns)
-        self.runs += 1
-        self.asked.append((structure, theta, order))
-
-        def of_record(number):
-            if theta[0] > 50:
-                return None
-            e = self.y[number] - self.X[number][:, columns] @ theta[:n]
-            V = np.repeat([theta[n] ** 2, np.exp(2 * theta[n + 1])], ROWS)
-            return np.append(e, self.z[number])[:, None], V[:, None]
-
-        return of_record
 
 
 def least_squares(model, columns):
@@ -100,6 +60,28 @@ def test_a_variance_beyond_all_numbers_has_no_likelihood(log_noise):
     assert value == -np.inf and np.isnan(others).all()
 
 
+def test_gaps_have_no_part_in_the_mean_square_and_the_mean_variance():
+    """There e is 0 and V is 1; the mean over time of V goes over all samples."""
+    model, theta = Regression(), np.array([0.7, -1.0, 0.5, np.log(0.8)])
+    of_model = model.innovations
+
+    def with_gaps(*how):
+        def of_record(number):
+            e, V = of_model(*how)(number)
+            e[:50], V[:50], e[60] = 0.0, 1.0, 1.0
+            return e, V
+
+        return of_record
+
+    model.innovations = with_gaps
+    value, ratio, variance = Likelihood(model).value(Structure(LEAST), theta)
+    parts = [with_gaps(Structure(LEAST), theta, 2)(number) for number in range(2)]
+    e, V = (np.concatenate([part[k][50:, 0] for part in parts]) for k in (0, 1))
+    assert value == pytest.approx(-0.5 * np.sum(e**2 / V + np.log(V)))
+    assert ratio == pytest.approx(np.mean(e**2 / V))
+    assert variance == pytest.approx([V.sum() / model.samples])
+
+
 def test_innovations_are_those_of_a_filter_of_second_order_unless_another_is_meant():
     model, theta = Regression(), np.array([0.7, -1.0, 0.5, 0.2])
     likelihood, axes = Likelihood(model), 1e-3 * np.eye(4)
@@ -120,7 +102,7 @@ def test_innovations_are_those_of_a_filter_of_second_order_unless_another_is_mea
 
 def test_information_beyond_all_numbers_is_that_of_no_law():
     likelihood, theta = Likelihood(Regression()), np.array([0.7, -1.0, 0.5, 0.2])
-    axes = np.diag([1e200, 1.0, 1.0, 1.0])[:, :1]
+    axes = np.diag([1.0, 1e200, 1.0, 1.0])[:, 1:2]
     with np.errstate(all="ignore"):
         value, *_ = likelihood.pieces(Structure(LEAST), theta, axes)
     assert value == -np.inf

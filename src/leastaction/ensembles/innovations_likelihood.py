@@ -467,6 +467,6 @@ class Likelihood:
         variances = information[new, new]
         left = variances - np.einsum("ja,ab,jb->j", cross, inverse, cross)
         determined = left > SINGULAR * np.maximum(variances, np.finfo(float).tiny)
-        entry = np.where(determined, score / np.where(determined, left, 1.0), 0.0)
+        entry = np.divide(score, left, out=np.zeros_like(score), where=determined)
         moves = -entry[:, None] * (cross @ inverse / size) @ fit.axes.T
         return entry, np.where(determined, left, 0.0), moves
