@@ -52,6 +52,26 @@ def test_trajectories_follow_each_other(plain):
         plain["q"].values[0, parts[2], 0], [float(r[2]) for r in ROWS[1600:2400]]
     )
     assert plain.attrs["time_step"] == pytest.approx(0.01, rel=1e-9)
+    assert plain["replicate"].values.tolist() == [0]
+    assert json.loads(plain.attrs["kinds"]) == {"theta": "angle"}
+
+
+def test_coordinates_on_a_line_may_be_one_but_sensors_are_several(tmp_path):
+    """Coordinates that jump are two runs, which sensors of a random motion may."""
+    t = np.arange(1000) / RATE
+    plane = {"trajectory": None, "coordinates": dict.fromkeys("xy", "m")}
+    sensed = rig(**plane, sensors=dict.fromkeys("xy", "m")) | {"excitation": "random"}
+    for jump in (0.0, 3.0):
+        x = np.cos(15 * t) + jump * (t > 1.5)
+        write(tmp_path, zip(t, x, 2 * x, strict=True), "t,x,y")
+        assert "straight line" not in warnings(imported(sensed, tmp_path))
+        if jump:
+            with pytest.raises(RecordingError, match="several runs"):
+                imported(rig(**plane), tmp_path)
+        else:
+            found = imported(rig(**plane), tmp_path)
+            assert "straight line" in warnings(found)
+            assert json.loads(found.attrs["kinds"]) == dict.fromkeys("xy", "length")
 
 
 def test_every_table_gives_the_same(plain, tmp_path):
@@ -273,6 +293,21 @@ def test_lost_frames_are_gaps(plain, tmp_path):
     assert "in 51 rows a cell of the motion is empty" in warnings(found)
     assert "1 gap in time" in warnings(found)
     error = found["q"].values[0, :800] - plain["q"].values[0, :800]
+    assert np.abs(error).max() < 1e-3
+
+
+def test_cells_that_hold_over_the_one_before_are_missing_rows(plain, tmp_path):
+    """A logger writes again what the sensor has not measured anew."""
+    table = [list(r) for r in ROWS]
+    for n in [300, 420, 421, 500]:
+        table[n][2] = table[n - 1][2]
+    write(tmp_path, table)
+    found = imported(rig(), tmp_path)
+    assert "4 samples of column 'theta' (0.1 %) repeat the one before" in warnings(
+        found
+    )
+    assert "in 4 rows a cell of the motion is empty" in warnings(found)
+    error = found["q"].values - plain["q"].values
     assert np.abs(error).max() < 1e-3
 
 
@@ -517,9 +552,21 @@ def test_a_label_is_a_line_of_plain_text(text, shown):
     [
         (0, 0, {}, 0, []),
         (1, 0, {}, 0, ["1 gap in time split the recording into 3 traj"]),
-        (2, 1, {}, 0, ["2 gaps in time split", "1 stretches below 16 rows"]),
-        (0, 0, {"a": 0, "b": 5}, 0, ["5 samples of column 'b' (2.5 %) stand out"]),
-        (0, 0, {}, 7, ["unwrapped at 7 jumps"]),
+        (
+            2,
+            1,
+            {},
+            0,
+            ["2 gaps in time split", "stretches below 16 rows that are left out: 1"],
+        ),
+        (
+            0,
+            0,
+            {"a": 0, "b": 5},
+            0,
+            ["of column 'b' were replaced by what their neighbours expect: 5 of 200"],
+        ),
+        (0, 0, {}, 7, ["unwrapped; jumps of a whole turn: 7"]),
     ],
 )
 def test_what_was_done_to_a_table_is_stated(gaps, short, replaced, turned, words):

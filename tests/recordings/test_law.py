@@ -242,6 +242,10 @@ def test_a_page_begins_with_its_verdict_and_reservations():
     assert stated(verdict="no law found").headline == "No law found"
     one = stated(verdict="found, with reservations", reservations=["a", "b"])
     assert one.headline == "Law found, with reservations: a"
+    one = stated(limits=["l"], reservations=["a"])
+    assert (
+        one.headline == "Law found: a" and stated(limits=["l"]).headline[-3:] == ": l"
+    )
     nothing = {"_described": lambda self: ["law"], "_predicted": lambda self: []}
     nothing |= {"_amounts": lambda self: ["amounts"]}
     text = stated(title="rig", seconds=12.3, **nothing).to_markdown()
@@ -252,6 +256,8 @@ def test_a_page_begins_with_its_verdict_and_reservations():
     text = stated(**nothing | doubtful | predicted).to_markdown()
     assert text.startswith("**Law found: a.**\n\n- b\n\nlaw\n\n## What it predicts")
     assert "ahead\n\n## Notes on the data\n\n- w\n- amounts\n" in text
+    unstable = stated(**nothing, limits=["l"], warnings=["l", "w"]).to_markdown()
+    assert unstable.startswith("**Law found: l.**") and "- l\n" not in unstable
     lost = stated(verdict="no law found", **nothing).to_markdown()
     assert "law\n" not in lost and "computing" not in lost
 
@@ -524,8 +530,8 @@ def test_warnings_of_a_random_motion_have_its_inputs_and_modes(monkeypatch):
     assert noted == ["a", "b", "d", "c"] and modes == "modes"
     assert "input of x acts 250 ± 20 ms" in lag and "2.5" in gain and "phi" in gain
     assert seen == [("sensed", "known")]
-    one.rollout = xr.Dataset()
-    assert one.warnings == [*noted, "remarks"] and len(seen) == 1
+    One.limits, one.rollout = ["l"], xr.Dataset()
+    assert one.warnings == [*noted, "l", "remarks"] and len(seen) == 1
 
 
 def planned(monkeypatch, inputs=(), rollout=True):

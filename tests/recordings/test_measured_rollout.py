@@ -21,6 +21,7 @@ from leastaction.recordings.measured_rollout import (
     enough_steps,
     followed,
     force_error,
+    predict,
     windows_of,
 )
 from leastaction.recordings.remarks import is_lost
@@ -222,6 +223,20 @@ def test_steps_follow_the_noise():
     assert coarse.steps < fine.steps
 
 
+@pytest.mark.parametrize("sigma", np.geomspace(1e-9, 1e-2, 8))
+def test_steps_half_as_long_change_a_run_by_less_than_a_twentieth_of_noise(sigma):
+    """Those twice as long would change it by more."""
+    motion, truth, c = pendulum(duration=2.0, dt=0.1)
+    steps = enough_steps(motion, truth, c, np.array([sigma])).steps
+
+    def run(steps):
+        return motion.equations.rollout(truth[:1], c, 0.1, 20, steps)[0, :, 0]
+
+    for n in {steps, max(steps // 2, 1)}:
+        change = np.abs(run(2 * n) - run(n)).max() / sigma
+        assert (change < 0.05 or n == 16) == (n == steps)
+
+
 @pytest.mark.parametrize(
     ("start", "stop", "duration", "sizes"),
     [
@@ -309,12 +324,15 @@ def basis(c):
 
 @pytest.mark.parametrize(("start", "rows"), [(0.6, 30), (0.01, 8), (1e3, 400)])
 def test_a_free_run_begins_as_least_squares_say(start, rows):
-    """In closed form, and as every point around the law does; jackknife of these."""
+    """In closed form, and as every point around the law does; jackknife of these.
+
+    Beside them the variance that noise of the first rows has in the run by its start.
+    """
     points = LAW * (1 + 1e-3 * np.random.default_rng(5).standard_normal((6, 3)))
     sigma = 1e-3
     observations = measured(basis(LAW) @ [1.0, -2.0], noise=sigma)
     law = CompiledLaw(observations, model_of(LAW, points, sigma))
-    path, band = law.free_run(slice(0, 400), start)
+    path, band, by_start = law.free_run(slice(0, 400), start)
     y = observations["q"].values[0, :, 0]
 
     def run(c):
@@ -324,7 +342,12 @@ def test_a_free_run_begins_as_least_squares_say(start, rows):
     np.testing.assert_allclose(path[:, 0], run(LAW), atol=1e-5)
     left = np.array([run(c) for c in points])
     square = 5 / 6 * ((left - left.mean(axis=0)) ** 2).sum(axis=0)
-    expected = student.ppf(0.975, 5) * np.sqrt(square) + 2 * sigma
+    motions = basis(LAW)
+    inverse = np.linalg.inv(motions[:rows].T @ motions[:rows])
+    of_start = sigma**2 * np.einsum("ka,ab,kb->k", motions, inverse, motions)
+    factor = student.ppf(0.975, 5)
+    np.testing.assert_allclose(by_start[:, 0], factor * np.sqrt(of_start), rtol=2e-2)
+    expected = factor * np.sqrt(square + of_start) + 2 * sigma
     np.testing.assert_allclose(band[:, 0], expected, rtol=2e-2)
 
 
@@ -422,3 +445,84 @@ def test_errors_of_runs_are_those_over_half_the_range(period, stride):
     assert found["window_time"].values.tolist() == [0, 1, 2, 0, 1]
     missed = np.concatenate([f.missed for f in forces])
     np.testing.assert_allclose(found["force_missed"].values[0], missed)
+
+
+@pytest.mark.parametrize(("size", "expected"), [(4.0, 2e-4), (20.0, 1e-3), (0.0, 1e-4)])
+def test_a_sensor_is_no_better_than_a_ten_thousandth_of_the_motion(size, expected):
+    path = np.r_[np.zeros(5), np.linspace(0, size, 20)]
+    law = CompiledLaw(measured(path), model_of(LAW, np.tile(LAW, (2, 1)), 1e-4))
+    motion, sensor = law._motion(slice(5, 25))
+    assert sensor == pytest.approx([expected])
+    np.testing.assert_array_equal(motion.y[:, 0], path[5:])
+    assert (motion.parts, motion.dt, motion.steps) == ([slice(0, 20)], STEP, 1)
+    assert motion.force is None
+    still = CompiledLaw(measured(0 * path), model_of(LAW, np.tile(LAW, (2, 1)), 0.0))
+    assert still._motion(slice(0, 25))[1] == pytest.approx([1e-16])
+
+
+class Told:
+    """A law whose runs, forces and residuals state what they are asked for."""
+
+    dt, inputs = STEP, ()
+
+    def __init__(self, observations, model):
+        self.q = observations["q"].values[0]
+
+    def free_run(self, part, start):
+        q = self.q[part]
+        moved = (np.arange(len(q))[:, None] + 0.5) / 100 * np.ptp(q) / 2
+        return q + 0.5, np.full_like(q, start), moved
+
+    def residual(self, part, window):
+        return np.full_like(self.q[part], window)
+
+    def force_error(self, part, window):
+        return WindowForces(*np.ones((2, 1, 1)), np.zeros((1, 1)), np.zeros(1))
+
+    def one_step_error(self, parts, start):
+        return np.array([start])
+
+
+@pytest.mark.parametrize(
+    ("held", "loud", "start", "is_driven"),
+    [
+        ([0, 1], 0.11, None, True),
+        ([0, 1], 0.13, 0.7, True),
+        ([0, 1], 0.09, None, False),
+        ([0, 0], 0.0, None, True),
+    ],
+)
+def test_held_out_motions_are_predicted(held, loud, start, is_driven, monkeypatch):
+    """From .45 main periods on; without its input a motion has no force error.
+
+    That is one of less than a tenth of the rms of all.
+    """
+    module = "leastaction.recordings.measured_rollout"
+    monkeypatch.setattr(f"{module}.check", lambda *of: None)
+    monkeypatch.setattr(f"{module}.IdentifiedModel", lambda model: model)
+    units = lambda *of: ("J", ["N"])  # noqa: E731
+    monkeypatch.setattr(f"{module}.energy_and_force_units", units)
+    monkeypatch.setattr(f"{module}.CompiledLaw", Told)
+    data = measured(np.arange(30.0), np.cos(np.arange(50.0)))
+    push = np.r_[np.full(30, np.sqrt((8 - 5 * loud**2) / 3)), np.full(50, loud)]
+    data["input"] = ("replicate", "sample", "dof"), push[None, :, None]
+    data["held_out"] = "trajectory", held
+    data = data.assign_coords(
+        {k: ("dof", ["m"]) for k in COORDINATES[3:6]}
+        | {"coordinate_shown_factor": ("dof", [1.0]), "replicate": [0]}
+        | {"label": ("trajectory", ["a", "b"])}
+    )
+    model = xr.Dataset({"period": ("r", [2.0]), "force_window": ("r", [0.3])})
+    found = predict(data, model, {"start": start})
+    every = not any(held)
+    path = data["q"].values[0, :, 0] if every else data["q"].values[0, 30:, 0]
+    np.testing.assert_allclose(found["q_measured"].values[0, :, 0], path)
+    np.testing.assert_allclose(found["q_estimate"].values[0, :, 0], path + 0.5)
+    assert found.attrs["start"] == (start or 0.9) == found["one_step_error"].item()
+    assert (found.attrs["learned_from"], found.attrs["force_window"]) == (every, 0.3)
+    assert (found["residual"].values == 6.0).all()  # three main periods
+    assert (found["q_band"].values == (start or 0.9)).all()
+    # Noise of its start moves the sixth sample by more than 5 % of half the range.
+    np.testing.assert_allclose(found["prediction_time"], 5 * STEP)
+    assert np.isfinite(found["force_error"].item()) == is_driven
+    assert found["force_unit"].item() == "N" and found.attrs["energy_unit"] == "J"

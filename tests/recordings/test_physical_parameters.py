@@ -340,6 +340,15 @@ def test_an_equilibrium_is_no_farther_than_the_motion_is_wide(reach, is_near):
         assert found["constant force"][:2] == pytest.approx([PUSH, 0.05])
 
 
+def test_where_a_potential_has_no_number_there_is_no_equilibrium():
+    """Newton's method leads from 5 to −5 log 5, where x log x is none."""
+    system = la.System("c_0*xdot**2 + c_1*x*log(x)", {"c_0": M / 2, "c_1": -1.0})
+    with np.errstate(invalid="ignore"):
+        found = rows(law_of(system, [0, 1], [0.1, 0.1]), measured(LINE + 5))
+    assert found["mass"][0] == pytest.approx(M)
+    assert "stiffness" not in found and "natural frequency" not in found
+
+
 def test_a_hilltop_is_no_equilibrium():
     system = la.System("c_0*xdot**2 + c_1*x**2", {"c_0": 1.0, "c_1": 4.0})
     found = rows(law_of(system, [0, 1], [0.1, 0.1]), measured(LINE))

@@ -8,12 +8,15 @@ import pytest
 import xarray as xr
 
 from leastaction.core.library import Library
+from leastaction.likelihood.missed_force import Memory
 from leastaction.recordings import recorded_law as module
 from leastaction.recordings.inputs import LAG, TIME_CONSTANT, Unknown
 from leastaction.recordings.recorded_law import (
     _beside,
     _in_units_of_reference,
+    _values,
     alike,
+    estimate,
     force_window,
     missed_force,
     missed_tone,
@@ -109,6 +112,9 @@ def test_a_missed_force_has_the_power_of_its_band(driven):
     expected = np.sqrt(2 * 3 * np.array([0.5, 0.8])) * levels.process / size
     found = missed_force(problem, model, equations)
     np.testing.assert_allclose(found, expected)
+    # In other units of force.
+    near.c, levels.process, push[:] = 1e-9 * near.c, 1e-9 * levels.process, 1e-9 * push
+    np.testing.assert_allclose(missed_force(problem, model, equations), expected)
     levels.is_free = np.array([True, False])
     assert missed_force(problem, model, equations)[1] == 0.0
 
@@ -213,3 +219,136 @@ def test_laws_that_fit_alike_state_what_is_exchanged(monkeypatch):
     assert one["coefficients"] == pytest.approx({"a": 6 * x[0], "d": 6 * x[2]})
     beta = np.linalg.solve(G[:2, :2], G[:2, 2])
     assert one["weights"] == {"d": pytest.approx({5: beta[0], 7: beta[1]})}
+
+
+ACTIVE, COEFFICIENTS = np.array([0, 2, 3]), np.array([2.0, 0.0, -3.0, 0.5])
+COLUMNS = np.array([0, 2, 3, 5])
+
+
+def remembered(gain, coefficients=(0.0,)):
+    """Memory of lagged velocities whose deviations are ones if it is certain."""
+    rows = np.ones((1, 3)), np.zeros((1, 3))
+    return Memory(gain, 10.0, 1e-3, *rows, np.array(coefficients), np.eye(1))
+
+
+@pytest.mark.parametrize("gain_is_unknown", [False, True])
+@pytest.mark.parametrize(
+    ("far", "ratio"),
+    [(None, 2.0), (remembered(1.0, (3.0,)), 2.0), (remembered(1.0, (5.0,)), 0.0)],
+)
+def test_errors_of_a_law_add_up_in_squares(far, ratio, gain_is_unknown, monkeypatch):
+    """All deviations in the scale of the reference; none of an absent term.
+
+    A memory that whole runs contradict, 5² > 20, has no weight.
+    """
+    rng = np.random.default_rng(2)
+    noise, absent, width, delay, horizon = (
+        rng.standard_normal(shape) for shape in ((3, 3), 4, (2, 4), (1, 4), 4)
+    )
+    factors, seen = np.array([2.0, 2.0, -1.0, 2.0]), []
+    motion = SimpleNamespace(dof=2)
+    library = SimpleNamespace(terms="abcd", dissipation="ef")
+    problem = SimpleNamespace(period=7.0, motion=motion, terms=library, driven=True)
+    problem.columns, problem.references = COLUMNS, {2: 1.5}
+    problem.to_reference = lambda c: factors
+    fitted = SimpleNamespace(innovations=None, active=ACTIVE, memory=remembered(20.0))
+    law = SimpleNamespace(c=COEFFICIENTS, fit=fitted, quadratic=None, solution=None)
+    far_fit = None if far is None else SimpleNamespace(memory=far)
+    horizons = SimpleNamespace(law=law, far=far_fit, deviation=horizon)
+    dynamics = SimpleNamespace(deviations=delay)
+    model = SimpleNamespace(problem=problem, horizons=horizons, dynamics=dynamics)
+    model.of_width = width
+
+    def memory(fit, period):
+        assert period == 7.0
+        return fit.memory
+
+    replaced = {
+        "spread": lambda innovations: SimpleNamespace(deviations=noise),
+        "nearest_absent": lambda *of: absent,
+        "memory": memory,
+        "has_unknown_gain": lambda observations: gain_is_unknown,
+        "_values": lambda *of: ({"period": of[-1]}, {}),
+        "lagrangian_estimate": lambda *of: seen.extend(of),
+    }
+    for name, function in replaced.items():
+        monkeypatch.setattr(module, name, function)
+    estimate(model, None, None)
+    _, placed, numbers, arrays, std = seen
+    rows = np.zeros((3 + bool(ratio), 4))
+    rows[:, ACTIVE] = np.vstack([noise, np.ones((1, 3))])[: len(rows)]
+    rows = factors * np.vstack([rows, absent, width, delay, horizon])
+    c, gain = factors * COEFFICIENTS, 1.0
+    if gain_is_unknown:
+        gain = 1.5 / c[2]
+        rows = gain * (rows - np.outer(rows[:, 2] / c[2], c))
+        c = gain * c
+    rows[:, c == 0] = 0
+    expected = np.full(6, np.nan)
+    expected[COLUMNS] = np.where(c == 0, np.nan, np.sqrt((rows**2).sum(axis=0)))
+    np.testing.assert_allclose(std, expected, atol=1e-15)
+    np.testing.assert_allclose(placed, np.insert(c, [1, 3], 0.0))
+    values = {name: entry[1] for name, entry in arrays.items()}
+    points = values["jackknife_coefficient"]
+    around = (points - c).T @ (points - c) * (1 - 1 / len(points))
+    np.testing.assert_allclose(around, rows.T @ rows, atol=1e-12)
+    np.testing.assert_allclose(points.mean(axis=0), c)
+    difference = np.abs(factors * horizon) * gain
+    np.testing.assert_allclose(values["horizon_difference"], difference)
+    np.testing.assert_array_equal(values["input_gain"], [gain, gain])
+    assert values["input_gain_std"].any() == gain_is_unknown
+    assert numbers["memory_ratio"][0] == ratio and numbers["period"][0] == gain
+
+
+@pytest.mark.parametrize("follows", [True, False])
+def test_numbers_of_a_law_are_those_of_its_motion(follows, monkeypatch):
+    """Amplitudes of tones of a main period, on a drift; noise that runs have more."""
+    t = 0.05 * np.arange(400)
+    tones = np.sin(2 * np.pi * t / 2.0), np.cos(2 * np.pi * t / 2.0)
+    y = np.stack([np.r_[3 * tones[0] + t, tones[1]], np.r_[2 * tones[1], tones[1]]], 1)
+    parts = [slice(0, 400), slice(400, 800)]
+    motion = SimpleNamespace(dt=0.05, y=y, parts=parts, equations=None, dof=2)
+    problem = SimpleNamespace(motion=motion, driven=False, period=2.0, names=["a", "b"])
+    levels = SimpleNamespace(sensor=np.array([0.1, 0.2]), process=np.array([3.0, 4.0]))
+    levels.is_free = np.array([True, False])
+    runs = SimpleNamespace(levels=SimpleNamespace(sensor=np.array([0.3, 0.4])))
+    near = SimpleNamespace(levels=levels)
+    equations = SimpleNamespace(width=0.25)
+    fitted = SimpleNamespace(
+        converged=True, motion=SimpleNamespace(equations=equations)
+    )
+    fitted.innovations = SimpleNamespace(count=70)
+    quadratic = SimpleNamespace(criterion=lambda solution: 2 * solution)
+    law = SimpleNamespace(fit=fitted, quadratic=quadratic, solution=11.0)
+    horizons = SimpleNamespace(law=law, near=near, far=runs if follows else None)
+    horizons.corrections = (1,)
+    model = SimpleNamespace(problem=problem, horizons=horizons, dynamics=None)
+    for name, result in {
+        "force_window": 0.5,
+        "missed_tone": np.nan,
+        "alike": [{"has": ["d"]}],
+        "_beside": (np.array([1.0, 2.0]), np.array([0.0, 0.5])),
+        "missed_force": np.zeros(2),
+        "of_inputs": {"input_lag": np.zeros(2)},
+    }.items():
+        monkeypatch.setattr(module, name, lambda *of, result=result: result)
+    noise = SimpleNamespace(stretches=0, whiteness=0.5)
+    numbers, arrays = _values(model, noise, None, 1.0)
+    amplitudes = [[1.0, 3.0], [1.0, 2.0]]
+    np.testing.assert_allclose(arrays["amplitude_range"], amplitudes, rtol=0.06)
+    np.testing.assert_array_equal(arrays["process_noise"], [3.0, 0.0])
+    assert numbers["free_run_ratio"] == pytest.approx(3.0 if follows else np.inf)
+    assert (numbers["blocks"], numbers["stretches"]) == (70, 0)
+    assert (numbers["criterion_value"], numbers["sliding_width"]) == (22.0, 0.25)
+    assert numbers["input_degree"] == 5 and numbers["converged"] == 1
+    assert json.loads(arrays["corrections"].item()) == {"b": [2.0, 0.5]}
+    assert json.loads(arrays["equivalent_models"].item()) == [{"has": ["d"]}]
+    noise.stretches, problem.driven = 9, True
+    problem.inputs = SimpleNamespace(degree=1)
+    numbers, _ = _values(model, noise, None, 1.0)
+    assert (numbers["blocks"], numbers["stretches"]) == (9, 9)
+    assert numbers["input_degree"] == 1
+    # A main period of a few samples is taken for eight.
+    problem.period, motion.y = 0.05, np.tile(np.arange(8.0)[:, None] ** 2, (100, 2))
+    _, arrays = _values(model, noise, None, 1.0)
+    assert arrays["amplitude_range"].min() > 1

@@ -17,6 +17,7 @@ from leastaction.recordings.remarks import (
     negative_losses,
     of_inputs,
     of_modes,
+    predictability,
     random_force,
     remarks,
     reservations,
@@ -131,7 +132,7 @@ def driven_law(**changes):
         values[f"input_{what}_std"] = ("replicate", "dof"), zeros + np.nan
     numbers = {"period": 1.0, "free_run_ratio": 1.0, "missed_tone": np.nan}
     numbers |= {"memory_ratio": 0.0, "converged": 1, "blocks": 1000}
-    numbers |= {"criterion_value": -5.0}
+    numbers |= {"criterion_value": -5.0, "kurtosis": 0.1}
     values |= {k: ("replicate", [x]) for k, x in numbers.items()}
     data = xr.Dataset(values)
     for name, value in changes.items():
@@ -167,8 +168,35 @@ def test_a_law_that_misses_a_tenth_of_the_power_is_lost(changes, force, lost):
     assert is_lost(driven_law(**changes), rolled(force=force)) is lost
 
 
+@pytest.mark.parametrize(
+    ("error", "band", "time", "reserved", "limited"),
+    [
+        (0.3, 0.31, 6.2, False, True),
+        (0.3, 0.29, 6.2, True, False),  # more than its start explains
+        (0.3, 0.31, np.inf, True, False),  # coefficients alone are uncertain
+        (0.04, 0.31, 6.2, False, False),
+        (np.inf, np.inf, 6.2, False, True),
+        (0.3, np.nan, 6.2, True, False),
+    ],
+)
+def test_a_run_that_noise_of_its_start_leads_astray_is_no_fault_of_the_law(
+    error, band, time, reserved, limited
+):
+    rollout = rolled(error).assign(rms_band=rolled(band)["rms_error"])
+    rollout["prediction_time"] = "trajectory", [time]
+    texts = reservations(driven_law(), rollout)
+    assert [text.startswith("a free run is off") for text in texts] == [True] * reserved
+    assert (
+        predictability(rollout).startswith("free runs are predictable for 6.2 s")
+        == limited
+    )
+    assert bool(predictability(rollout)) == limited
+
+
 RESERVED = [
     ({}, {}, ""),
+    ({"kurtosis": 2.9}, {}, ""),
+    ({"kurtosis": 3.1}, {}, "a few samples are far off"),
     ({"converged": 0}, {}, "did not converge"),
     ({}, {"force": [0.049, np.nan]}, ""),
     ({}, {"force": [0.051, np.nan]}, "misses 5.1 % of the recorded force"),

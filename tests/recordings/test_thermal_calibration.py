@@ -192,13 +192,23 @@ def test_a_law_whose_bath_has_a_temperature_is_calibrated():
             "first_sample": ("trajectory", [0]),
             "sample_count": ("trajectory", [len(y)]),
         },
-        {"dof": ["z"], "channel": ["z"], "coordinate_unit": ("dof", ["m"])},
+        {"dof": ["z"], "channel": ["z"], **shown_in("m", 1.0)},
         {"time_step": 5e-6, "particle": json.dumps(given)},
     )
     table = calibration_of(observations).table
     numbers = ["value", "low", "high"]
     pd.testing.assert_frame_equal(table[numbers], known.table[numbers], rtol=1e-9)
     assert calibration_of(observations.assign_attrs(particle="{}")) is None
+    milli = calibration_of(observations.assign_coords(shown_in("mV", 1e-3))).table
+    assert milli.unit["variance"] == "mV²" and milli.unit["stiffness"] == "N/m"
+    for name, power in (("variance", -6), ("force per unit", 3), ("stiffness", 0)):
+        assert milli.value[name] * 10.0**power == pytest.approx(known.table.value[name])
+
+
+def shown_in(unit, factor):
+    """Coordinates of a dataset of the unit in which a user has a coordinate."""
+    about = {"unit": unit, "factor": factor}
+    return {f"coordinate_shown_{k}": ("dof", [v]) for k, v in about.items()}
 
 
 def test_a_law_without_a_calibration_states_why():
@@ -655,3 +665,6 @@ def test_a_table_of_two_sensors_names_the_one_that_is_calibrated(monkeypatch):
     ((series, dt, stated, about, band),) = seen
     assert np.allclose(series[0][:, 0], y) and dt == pytest.approx(1 / RATE)
     assert stated == known and about == ("V", "t") and band == "w"
+    la.calibrate({"b": y}, time=1 / RATE, sensor={"b": {"unit": "mV", "reverse": True}})
+    np.testing.assert_allclose(seen[1][0][0][:, 0], -y)
+    assert seen[1][3] == ("mV", "")

@@ -364,6 +364,9 @@ def test_natural_frequencies_are_those_of_the_discrete_motion():
     assert own_data._natural(law, q * [1, 0.05]) is None
     saddle = oscillators(np.array([[2.0, 0.0], [0.0, -1.0]]), rest, h)
     assert own_data._natural(saddle, q) is None
+    for spring in (1.0, 2.0, 3.0):  # between two masses that nothing else holds
+        free = oscillators(spring * np.array([[1.0, -1.0], [-1.0, 1.0]]), rest, h)
+        assert own_data._natural(free, q) is None
 
 
 def test_residuals_of_a_motion_are_tested_for_a_spring_of_its_own():

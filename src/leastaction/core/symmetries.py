@@ -262,7 +262,7 @@ class Invariance:
         residual = projected @ coefficients
         self._violation = residual.T @ residual / count
         self._spread = projected @ factor.T
-        cut = projected @ (truncation + np.zeros_like(coefficients))
+        cut = projected @ np.broadcast_to(truncation, coefficients.shape)
         square = size.T @ size / len(size)
         self._size = square + ROUND_OFF * np.diag(np.diag(square))
         self._allowed = cut.T @ cut / count + LEAST_BOUND**2 * self._size

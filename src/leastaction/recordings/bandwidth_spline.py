@@ -30,8 +30,6 @@ LEAST_OF_CROSSINGS = 0.05
 HIGHEST_DIFFERENCE = 6
 # Differences hold motion if the highest frequencies have less than this part of them.
 MOTION_IN_DIFFERENCES = 0.25
-# Median of χ² with two degrees of freedom over its mean.
-MEDIAN_OF_PERIODOGRAM = np.log(2)
 KNOTS_PER_BANDWIDTH = 5
 # Samples per knot at least: with fewer, the spline has more freedom than the data.
 LEAST_SAMPLES_PER_KNOT = 2
@@ -53,11 +51,12 @@ class Spectrum:
     def highest_noise(self) -> float:
         """Standard deviation of white noise with the density of the highest third.
 
-        Below it differences overestimate the noise of a motion that reaches so far.
+        Below it differences overestimate the noise of a motion that reaches so far. The
+        median of a periodogram, of χ² with two degrees of freedom, is ln 2 of its mean.
         """
         nyquist = self.frequency[-1]
         highest = self.density[self.frequency > 2 / 3 * nyquist]
-        return float(np.sqrt(np.median(highest) * nyquist / MEDIAN_OF_PERIODOGRAM))
+        return float(np.sqrt(np.median(highest) * nyquist / np.log(2)))
 
 
 def difference_noise(series: Sequence[np.ndarray]) -> float:

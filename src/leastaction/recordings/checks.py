@@ -24,8 +24,6 @@ from leastaction.recordings.excitation import (
 from leastaction.recordings.refusals import reject
 from leastaction.recordings.splitting import EVEN_WITHIN, Clock, Trajectory
 
-# More distinct values than these are no steps of an encoder in 20,000 samples.
-MOST_ENCODER_LEVELS = 5000
 # Samples per main period, and main periods: refused below the first, warned of below
 # the second.
 LEAST_PER_PERIOD, FEW_PER_PERIOD = 8.0, 20.0
@@ -59,7 +57,7 @@ def encoder_step(series: Sequence[np.ndarray]) -> tuple[float, bool]:
     differences.
     """
     values = np.unique(np.concatenate([y[:20000] for y in series]))
-    if not 2 < len(values) < MOST_ENCODER_LEVELS:
+    if len(values) < 3:
         return 0.0, False
     gaps = np.diff(values)
     step = float(np.median(gaps[gaps > 0.5 * np.median(gaps)]))

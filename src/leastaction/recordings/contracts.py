@@ -67,8 +67,11 @@ CONTRACTS = {
             replicate trajectory dof:
                 rms_error [1] rms error over half the range
                 maximum_error [1] largest error over half the range
+                rms_band [1] rms half width of the 95 % band over half the range
             trajectory dof:
                 half_range [q] half the range of the trajectory
+            trajectory:
+                prediction_time [s] until noise of the start moves a run by 5 %
             replicate dof:
                 force_error [1] rms force that the law misses over short windows, \
 over that recorded
@@ -83,11 +86,41 @@ sample from all before
             """,
             OF_COORDINATES,
             finite=("q_measured",),
-            optional=("path_time", "force_error", "one_step_error"),
+            optional=(
+                *("path_time", "rms_band", "prediction_time"),
+                *("force_error", "one_step_error"),
+            ),
         ),
         swept=False,
     ),
 }
+
+
+def paths_and_errors(runs: Sequence[tuple], stride: int, step: float) -> dict:
+    """Variables of a ``measured_rollout`` by sample of a path and by trajectory.
+
+    Each run has what was measured, predicted, half the band and the residual, shape
+    (sample, dof). Errors are those of all samples, `step` s apart; every `stride`-th is
+    stored.
+    """
+    half = np.array([np.ptp(y, axis=0) / 2 for y, *_ in runs])
+    half = np.where(half > 0, half, 1.0)  # what rests has errors in its own unit
+    errors = [
+        np.abs(np.where(np.isfinite(p), p - y, np.inf)) / size
+        for (y, p, *_), size in zip(runs, half, strict=True)
+    ]
+    names = "q_measured", "q_estimate", "q_band", "residual"
+    each = zip(names, zip(*runs, strict=True), strict=True)
+    counts = [len(y[::stride]) for y, *_ in runs]
+    return {
+        **{name: np.concatenate([x[::stride] for x in parts]) for name, parts in each},
+        "path_trajectory": np.repeat(np.arange(len(runs)), counts),
+        "path_time": np.concatenate([np.arange(n) * step * stride for n in counts]),
+        "rms_error": [np.sqrt((e**2).mean(axis=0)) for e in errors],
+        "maximum_error": [e.max(axis=0) for e in errors],
+        "rms_band": [np.sqrt((r[2] ** 2).mean(axis=0)) for r in runs] / half,
+        "half_range": half,
+    }
 
 
 def amount(counts: Sequence[int], step: float) -> str:

@@ -33,7 +33,7 @@ from leastaction.recordings.pivot import (
     smooth_sources,
 )
 from leastaction.recordings.refusals import reject
-from leastaction.recordings.spikes import refuse_jumps, replace_spikes
+from leastaction.recordings.spikes import empty_stale, refuse_jumps, replace_spikes
 from leastaction.recordings.splitting import (
     LEAST_ROWS,
     Clock,
@@ -88,7 +88,9 @@ def _measurements(settings: Mapping) -> xr.Dataset:
     smooth = [c for k in ("q", "qdot", "qddot") for c in measured[k].values()]
     columns = [*smooth, *measured["input"].values()]
     read = read_trajectories(section["files"], section, raw_columns(columns))
-    texts = [*remarks_of_units(section, read.headings, channels), *fill_inputs(read)]
+    texts = remarks_of_units(section, read.headings, channels)
+    moving = {k: read.names[k] for k in np.flatnonzero(~read.sparse)}
+    texts += [*empty_stale(read.done, moving, read.gap), *fill_inputs(read)]
     trajectories = read.done
     used = sum(len(t.time) for t in trajectories)
     clean = smooth_sources(smooth)
@@ -168,15 +170,15 @@ def read_out(
             f"{len(sampled)} trajectories"
         )
     if short:
-        texts.append(f"{short} stretches below {LEAST_ROWS} rows are left out")
+        texts.append(f"stretches below {LEAST_ROWS} rows that are left out: {short}")
     texts += [
-        f"{count} samples of column {name!r} ({100 * count / used:.2g} %) stand "
-        "out of their neighbours; they were replaced by what these expect"
+        f"spikes of column {name!r} were replaced by what their neighbours expect: "
+        f"{count} of {used} samples ({100 * count / used:.2g} %)"
         for name, count in replaced.items()
         if count
     ]
     if turned:
-        texts.append(f"angles were unwrapped at {turned} jumps of a whole turn")
+        texts.append(f"angles were unwrapped; jumps of a whole turn: {turned}")
     return texts
 
 
@@ -192,7 +194,7 @@ def _unwrap(trajectories: Sequence[Trajectory], channels, spans) -> int:
                 jumps += int(steps.sum())
                 t.values[:, place] = np.unwrap(t.values[:, place])
         wide = [np.abs(np.diff(t.values[:, place])) > np.pi / 2 for t in trajectories]
-        share = np.concatenate(wide).mean() if wide else 0.0
+        share = np.concatenate(wide).mean()
         turns = column.in_radians and spans[place] / 2 > LARGEST_ANGLE
         if share > LARGEST_SHARE_OF_WIDE_STEPS and not turns:
             where = f"{trajectories[0].file}, column {column.name!r}"

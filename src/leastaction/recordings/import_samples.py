@@ -22,7 +22,7 @@ from leastaction.recordings.columns import (
     remarks_of_units,
 )
 from leastaction.recordings.configuration import MOTION
-from leastaction.recordings.contracts import CONTRACTS, amount
+from leastaction.recordings.contracts import CONTRACTS, amount, paths_and_errors
 from leastaction.recordings.import_recording import (
     NO_TAGS,
     TRAJECTORIES_PER_HELD_OUT,
@@ -196,29 +196,14 @@ def predict_held_out(
     recipe = Recipe(**settings["recipe"])
     arguments = held_out, one_case(model), observations, recipe, settings["library"]
     forecast = kind.predict(*arguments)
-    runs = list(zip(forecast.measured, forecast.estimate, forecast.band, strict=True))
-    stride = max(1, max(len(y) for y, *_ in runs) // MOST_STORED)
-    half = np.array([np.ptp(y, axis=0) / 2 for y, *_ in runs])
-    half = np.where(half > 0, half, 1.0)
-    errors = [np.where(np.isfinite(p), p - y, np.inf) for y, p, _ in runs]
-    with np.errstate(invalid="ignore"):
-        rms = [np.sqrt((e**2).mean(axis=0)) for e in errors] / half
-        largest = [np.abs(e).max(axis=0) for e in errors] / half
-    stored = [
-        np.concatenate([a[::stride] for a in each]) for each in zip(*runs, strict=True)
-    ]
-    counts = [len(y[::stride]) for y, *_ in runs]
-    step = (1.0 if forecast.along else held_out.attrs["time_step"]) * stride
+    pairs = zip(forecast.measured, forecast.estimate, forecast.band, strict=True)
+    runs = [(y, path, band, y - path) for y, path, band in pairs]
+    stride = max(1, max(map(len, forecast.measured)) // MOST_STORED)
+    step = 1.0 if forecast.along else held_out.attrs["time_step"]
     windows = np.zeros((1, len(forecast.names)))
     return CONTRACTS["measured_rollout"].dataset(
         {
-            **dict(zip(("q_measured", "q_estimate", "q_band"), stored, strict=True)),
-            "residual": stored[0] - stored[1],
-            "path_trajectory": np.repeat(np.arange(len(counts)), counts),
-            "path_time": np.concatenate([np.arange(n) * step for n in counts]),
-            "rms_error": rms,
-            "maximum_error": largest,
-            "half_range": half,
+            **paths_and_errors(runs, stride, step),
             "force_missed": windows[None],
             "force_recorded": windows[None],
             "window_trajectory": [0],

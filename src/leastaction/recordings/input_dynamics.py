@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.progress import report
 from leastaction.likelihood.augmented_kalman_filter import augmented_filter
 from leastaction.likelihood.covariance import spread
@@ -32,8 +33,6 @@ LARGEST_PART_OF_PERIOD = 0.1
 # Gauss–Newton steps along delays and time constants, the longest one in rows, and the
 # last one, in standard errors.
 MOST_STEPS, LARGEST_MOVE, LAST_MOVE = 12, 4.0, 0.5
-# Standard errors beyond which a delay that was not requested is significant.
-LEAST_DELAY = 2.0
 # Standard error, in rows, of how an input is held between them: uniform over a row.
 UNKNOWN_HOLD = 0.25
 # Likelihood of a form of inputs over that of the one before, for it to be taken.
@@ -157,8 +156,8 @@ def with_input_dynamics(
 ) -> tuple[Problem, Law, InputDynamics]:
     """The law with its inputs as they act, by Gauss and Newton's method.
 
-    A delay that was not requested belongs to the law if it is significant: beyond two
-    standard errors and one row; what is less is how an input is held. Terms are chosen
+    A delay that was not requested belongs to the law if it is significant: beyond half
+    its interval and one row; what is less is how an input is held. Terms are chosen
     again after every step.
     """
     unknowns, row = problem.unknowns, problem.motion.dt
@@ -171,7 +170,7 @@ def with_input_dynamics(
     for _ in range(MOST_STEPS):
         late, error, _ = steps(problem, law)
         total = values_of(problem.inputs, unknowns) + late
-        resolved = requested | (np.abs(total) > LEAST_DELAY * error + row * hold)
+        resolved = requested | (np.abs(total) > NORMAL_QUANTILE * error + row * hold)
         moves = np.where(resolved, late, late - total)
         if (np.abs(moves) < LAST_MOVE * error).all():
             break

@@ -58,7 +58,7 @@ class Inputs:
     degree: int = BAND_LIMITED  # of `FORMS`, of inputs that do not repeat
     # Forces between rows without lag, by part, coordinate, T and degree: what inputs
     # with other lags have in common.
-    curves: dict = field(default_factory=dict, repr=False, compare=False)
+    curves: dict = field(default_factory=dict, repr=False)
 
     @cached_property
     def degrees(self) -> np.ndarray:

@@ -37,21 +37,21 @@ ENTRY = r"`([a-z_]+): ([^`]+)`"
 SHELL = FILES | {
     r",? or set `format: \w+`": "",
     r"`?validate\.held_out`?": "--held-out",
-    r"import\.(\w+)\.([^\s:.`]+)(\.\w+)?": lambda m: _place(m[1], m[2]),
-    r"import\.(\w+)(\.\w+)?": lambda m: _place(m[1]),
+    r"import\.(\w+)\.([^\s:.`]+)(?:\.\w+)?": lambda m: _place(*m.groups()),
+    r"import\.(\w+)(?:\.\w+)?": lambda m: _place(*m.groups()),
     r"library\.known": "--known",
     r"`?library\.reference`?": "`--reference`",
     r"`column: \.\.\.`": "`NAME:COLUMN:UNIT`",
-    ENTRY: lambda m: _option(m[1], m[2]),
+    ENTRY: lambda m: _option(*m.groups()),
     r"`(skip_lines|columns|coordinates|velocities|accelerations|sensors|inputs|states"
-    r"|outputs)`": lambda m: f"`{_place(m[1])}`",
+    r"|outputs)`": lambda m: f"`{_place(*m.groups())}`",
 }
 # The same in Python.
 PYTHON = FILES | {
     r"import\.(\w+): (.*), such as --.*": r"\1: \2, such as \1={'name': 'unit'}",
     r"(?:import|validate|estimators\.recommended)\.(\w+)": r"\1",
     r"`leastaction (calibrate|modes)`": r"`leastaction.\1`",
-    ENTRY: lambda m: f"`{_argument(m[1], yaml.safe_load(m[2]))}`",
+    ENTRY: lambda m: f"`{_argument(*m.groups())}`",
 }
 
 
@@ -102,8 +102,9 @@ def _option(key: str, text: str) -> str:
     return f'`--coordinate "{name}={entry["expression"]}"{unknown}`'
 
 
-def _argument(key: str, value: object) -> str:
+def _argument(key: str, text: str) -> str:
     """An entry of a YAML as an argument, or as an item of a dictionary."""
+    value = yaml.safe_load(text)
     return f"{key}={value!r}" if key in ARGUMENTS else f"{key!r}: {value!r}"
 
 

@@ -37,6 +37,7 @@ from leastaction.recordings.remarks import (
     is_lost,
     of_inputs,
     of_modes,
+    predictability,
     random_force,
     remarks,
     reservations,
@@ -164,10 +165,16 @@ class LawPage(Page):
 
     @property
     def headline(self) -> str:
-        """The verdict, and the first reservation, as the first line of a page."""
+        """The verdict, and the first reservation or limit: first line of a page."""
         law = "" if self.verdict == NONE else "law "
-        text = ": ".join([f"{law}{self.verdict}", *self.reservations[:1]])
+        limits = self.reservations or self.limits
+        text = ": ".join([f"{law}{self.verdict}", *limits[:1]])
         return f"{text[0].upper()}{text[1:]}"
+
+    @property
+    def limits(self) -> list[str]:
+        """What no law of these data could do better, one sentence each."""
+        return []
 
     def to_markdown(self) -> str:
         """The law with intervals, what it predicts, equivalents and warnings."""
@@ -178,7 +185,8 @@ class LawPage(Page):
         predicted = self._predicted()
         if predicted:
             parts += ["## What it predicts", *predicted]
-        notes = [text for text in self.warnings if text not in self.reservations]
+        shown = [self.headline.partition(": ")[2], *self.reservations]
+        notes = [text for text in self.warnings if text not in shown]
         notes += self._amounts()
         if self.seconds is not None:
             notes.append(f"computing time: {self.seconds:.0f} s")
@@ -256,6 +264,12 @@ class Law(LawPage, IdentifiedModel):
         texts = doubts(self.dataset)
         return [OPPOSED, *texts] if self._is_opposed else texts
 
+    @property
+    def limits(self) -> list[str]:
+        """Until when free runs of an unstable motion follow it."""
+        none = self.rollout is None
+        return [] if none else [*filter(None, [predictability(self.rollout)])]
+
     @cached_property
     def _is_forceless(self) -> bool:
         """Whether nothing but inertia was found of a motion without an input.
@@ -288,7 +302,7 @@ class Law(LawPage, IdentifiedModel):
         if self.rollout is None:
             texts += of_inputs(self.dataset, self.observations)
             return texts + of_modes(self.dataset, self.sensed_modes, self.modes)
-        return [*texts, *remarks(self.model, self.observations)]
+        return [*texts, *self.limits, *remarks(self.model, self.observations)]
 
     @property
     def alternatives(self) -> list[dict]:

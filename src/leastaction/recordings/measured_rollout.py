@@ -19,7 +19,12 @@ from leastaction.likelihood.iterated_smoother import fit, smooth_motion
 from leastaction.likelihood.measured_motion import MeasuredMotion
 from leastaction.likelihood.noise_levels import NoiseLevels
 from leastaction.recordings.candidates import smooth_friction
-from leastaction.recordings.contracts import CONTRACTS, held_out, pieces
+from leastaction.recordings.contracts import (
+    CONTRACTS,
+    held_out,
+    paths_and_errors,
+    pieces,
+)
 from leastaction.recordings.excitation import PERIODS_PER_WINDOW
 from leastaction.recordings.inputs import inputs_of
 from leastaction.recordings.units_of_terms import energy_and_force_units
@@ -29,10 +34,11 @@ from leastaction.trajectories.variational_equations import variational_equations
 PERIODS_OF_START = 0.45
 # Rms input, over that of all data, below which a motion is free.
 INPUT_OF_FREE_MOTION = 0.1
+# Rms error that is no reservation: of the force over short windows, and of a free run
+# over half its range.
+LARGEST_TRUSTED_ERROR = 0.05
 # Samples per main period of what is stored; the errors are those of all samples.
 STORED_SAMPLES_PER_PERIOD = 200
-# Change of the input from which the mean recorded force of a window is read.
-CHANGE_OF_INPUT = 1e-3
 # Change of a position over its noise at which a smoother has converged.
 CONVERGED = 1e-3
 MOST_ROUNDS, MOST_STEPS = 30, 16
@@ -69,19 +75,21 @@ def predict(
     law = CompiledLaw(observations, model)
     period = float(model["period"].values[0])
     start = settings["start"] or PERIODS_OF_START * period
-    stored, forces = [], []
+    stored, forces, times = [], [], []
     window = float(model["force_window"].values[0])
     for part in pieces(observations):
         forces.append(law.force_error(part, window))
-        path, band = law.free_run(part, start)
+        path, band, by_start = law.free_run(part, start)
         residual = law.residual(part, PERIODS_PER_WINDOW * period)
         stored.append((observations["q"].values[0][part], path, band, residual))
+        times.append(law.dt * _predictable(stored[-1][0], by_start))
     about = {"start": start, "learned_from": int(in_sample), "period": period}
     energy, units = energy_and_force_units(IdentifiedModel(model), observations)
     about |= {"force_window": window, "energy_unit": energy}
     about["time_step"] = law.dt
     observations = observations.assign_coords(force_unit=("dof", units))
     shares = {"one_step_error": law.one_step_error(pieces(observations), start)}
+    shares["prediction_time"] = np.array(times)
     if law.inputs is not None:
         loud, usual = (_rms(each["input"].values[0]) for each in (observations, every))
         driven = loud > INPUT_OF_FREE_MOTION * usual
@@ -165,7 +173,7 @@ class CompiledLaw:
         ), sensor
 
     def free_run(self, part: slice, start: float):
-        """Predicted path and half the width of its 95 % band."""
+        """Predicted path, half the width of its 95 % band, and that by its start."""
         motion, sensor = self._motion(part)
         rows = min(max(round(start / self.dt), 8), len(motion.y))
         begin = self.states[part][:rows]
@@ -182,7 +190,32 @@ class CompiledLaw:
         path, count = run(self.c), len(self.left)
         left = np.array([run(c) for c in self.left])
         square = (count - 1) / count * ((left - left.mean(0)) ** 2).sum(0)
-        return path, self.factor * np.sqrt(square) + 2 * self.noise
+        by_start = self._variance_by_start(motion, first, begun, sensor)
+        band = self.factor * np.sqrt(square + by_start) + 2 * self.noise
+        return path, band, self.factor * np.sqrt(by_start)
+
+    def _variance_by_start(self, motion, first, begun, sensor) -> np.ndarray:
+        """Variance of a free run, (row, dof), by noise of the rows that fix its start.
+
+        The start of least squares is linear in them near the run; two runs for every
+        axis of its covariance.
+        """
+        n, nothing = motion.dof, np.zeros(0, dtype=int)
+        exact = replace(first, steps=motion.steps)
+        flow, flows = np.eye(2 * n), []
+        for A in exact.linearised(begun, self.c, nothing)[0].A:
+            flows.append(flow[:n] / sensor[:, None])
+            flow = A @ flow
+        if not np.isfinite(flows).all():
+            return np.full(motion.y.shape, np.nan)
+        gain = np.linalg.pinv(np.concatenate(flows))
+        noise = np.tile(self.noise / sensor, len(flows))
+        axes, size, _ = np.linalg.svd(gain * noise, full_matrices=False)
+        moved = (axes * size).T
+        each = replace(motion, parts=2 * len(moved) * motion.parts)
+        begins = begun[0] + np.concatenate([moved, -moved])
+        up, down = np.split(runs_of(each, begins, self.c, motion.steps), 2)
+        return (((up - down) / 2) ** 2).sum(axis=0)
 
     def force_error(self, part: slice, window: float):
         """Forces in windows, and time; see :func:`force_error`."""
@@ -221,6 +254,12 @@ class CompiledLaw:
         return motion.y - path[:, : motion.dof]
 
 
+def _predictable(q: np.ndarray, by_start: np.ndarray) -> float:
+    """Rows until noise of its start moves a run too far; infinite if it does not."""
+    lost = ~(by_start <= LARGEST_TRUSTED_ERROR * np.ptp(q, axis=0) / 2).all(axis=1)
+    return float(lost.argmax()) if lost.any() else np.inf
+
+
 def _rms(values: np.ndarray) -> np.ndarray:
     return np.sqrt(np.mean(values**2, axis=0))
 
@@ -243,31 +282,13 @@ def _share(forces: list) -> np.ndarray:
 def _dataset(observations, stored, forces, shares: dict, about: dict) -> xr.Dataset:
     dt = float(observations.attrs["time_step"])
     stride = max(round(about["period"] / dt / STORED_SAMPLES_PER_PERIOD), 1)
-    rms, largest, sizes = [], [], []
-    for q, path, _, _ in stored:
-        size = np.maximum(np.ptp(q, axis=0) / 2, 1e-300)
-        error = np.where(np.isfinite(path), path - q, np.inf) / size
-        sizes.append(size)
-        rms.append(np.sqrt((error**2).mean(0)))
-        largest.append(np.abs(error).max(0))
-    paths = [
-        np.concatenate([path[::stride] for path in each])
-        for each in zip(*stored, strict=True)
-    ]
-    names_of_paths = ("q_measured", "q_estimate", "q_band", "residual")
-    counts = [len(q[::stride]) for q, *_ in stored]
     missed, recorded, _, middle = (
         np.concatenate(part) for part in zip(*forces, strict=True)
     )
     windows = [len(part) for part, *_ in forces]
     return CONTRACTS["measured_rollout"].dataset(
         {
-            **dict(zip(names_of_paths, paths, strict=True)),
-            "path_trajectory": np.repeat(np.arange(len(counts)), counts),
-            "path_time": np.concatenate([np.arange(n) * dt * stride for n in counts]),
-            "rms_error": rms,
-            "maximum_error": largest,
-            "half_range": np.array(sizes),
+            **paths_and_errors(stored, stride, dt),
             **shares,
             "force_missed": missed[None],
             "force_recorded": recorded[None],
@@ -368,7 +389,7 @@ def force_error(
 
     which is one row of the weak form (inverse dynamics), with the test function that
     noise of positions asks for; nothing is differentiated. The mean of Q in the same
-    sense is the change of −δ as Q grows. Noise of the sensors alone gives δ the
+    sense is what is missing without Q, less δ. Noise of the sensors alone gives δ the
     covariance G⁻¹, G its information. `motion` is one trajectory, smoothed as `path`,
     `constants` the candidates q_a of L, whose coefficients are zero. Windows overlap by
     half: a blow at the edge of one would be taken for the velocity that it begins with.
@@ -392,19 +413,15 @@ def force_error(
         missed = -(covariance @ moment[:, 1:, :1])[..., 0]
         return missed, np.diagonal(covariance, axis1=1, axis2=2)
 
-    def louder(steps: int) -> np.ndarray:
-        return (1 + CHANGE_OF_INPUT) * motion.force(steps)
-
     for parts in (early, [ends[0], *late, ends[1]])[: len(early)]:
         cut = enough_steps(replace(motion, parts=parts), path, c, sensor)
         near = followed(cut, path, c, sensor)
         inner = slice(None) if parts is early else slice(1, -1)
         missed, variance = missing(cut, near, inner)
-        change = 0 * missed
+        recorded = 0 * missed
         if motion.force is not None:
-            change = missing(replace(cut, force=louder), near, inner)[0] - missed
+            recorded = missing(replace(cut, force=None), near, inner)[0] - missed
         middle = [motion.dt * (part.start + part.stop) / 2 for part in parts[inner]]
-        recorded = -change / CHANGE_OF_INPUT
         results.append((missed, recorded, variance, np.array(middle)))
     every = [*map(np.concatenate, zip(*results, strict=True))]
     order = np.argsort(every[-1], kind="stable")

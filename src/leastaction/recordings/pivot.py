@@ -33,8 +33,6 @@ LARGEST_DEVIATION, LARGEST_ERROR_OF_CENTRE = 0.05, 0.05
 # Two columns stay on a circle if they deviate from it by less than this share of the
 # radius, and of the deviation from a line; to a line, by less than this share.
 SUSPECTED_DEVIATION, CIRCLE_OVER_LINE, LINE = 0.02, 0.1, 0.01
-# Rows that are enough to see that.
-ROWS_OF_SUSPICION = 2_000
 # Deviations beyond this many median ones weigh less.
 LARGEST_USUAL_DEVIATION = 3.0
 
@@ -139,7 +137,8 @@ def fit_circle(squared: Callable, rows: np.ndarray, count: int) -> Circle:
     """
     start = _least(squared, rows, np.ones(count), lambda s: s, "linear")
     deviation = _deviations(squared, rows, start, np.sqrt)
-    usual = LARGEST_USUAL_DEVIATION * np.median(np.abs(deviation)) + 1e-300
+    round_off = np.finfo(float).eps * np.abs(rows).max()
+    usual = LARGEST_USUAL_DEVIATION * max(np.median(np.abs(deviation)), round_off)
 
     def centre(chosen: np.ndarray, begin: np.ndarray) -> np.ndarray:
         return _least(squared, chosen, begin, np.sqrt, "soft_l1", usual)
@@ -205,7 +204,7 @@ def constraints(
     texts = []
     lengths = [(k, name) for k, (name, c) in enumerate(columns.items()) if not c.angle]
     rows = np.concatenate(q).T
-    rows = rows[:, :: -(-rows.shape[1] // ROWS_OF_SUSPICION)]
+    rows = rows[:, :: -(-rows.shape[1] // MOST_ROWS)]
     for (i, first), (j, second) in combinations(lengths, 2):
         if columns[first].unit == columns[second].unit:
             text, remedy = _curve(rows[[i, j]], first, second)

@@ -16,9 +16,9 @@ from leastaction.recordings.units_of_terms import unlike_sums
 
 # Largest Σ|k| of cos(k·q) and sin(k·q).
 LARGEST_HARMONIC = 2
-# Coulomb, viscous, quadratic and cubic losses: |v|^p.
-POWERS_OF_LOSSES = (1, 2, 3, 4)
-POLYNOMIAL_DEGREE = 4
+# Of lengths in potentials, and of velocities in losses: Coulomb, viscous, quadratic and
+# cubic friction.
+POWERS = (1, 2, 3, 4)
 # With more coordinates relative losses are Coulomb and viscous alone.
 COORDINATES_OF_LARGE_MECHANISM = 3
 
@@ -109,27 +109,24 @@ def recommended_library(kinds: Mapping[str, str]) -> dict:
     potential = [
         *waves,
         *(f"{x}*{w}" for x in lengths for w in _waves(angles, 1)),
-        *(f"{x}**{k}" for x in lengths for k in range(1, POLYNOMIAL_DEGREE + 1)),
+        *(f"{x}**{k}" for x in lengths for k in POWERS),
     ]
-    degree = POLYNOMIAL_DEGREE if len(names) == 1 else 2
-    potential += [f"{a}**{k}" for a in angles for k in range(1, degree + 1)]
-    for kind, powers in ((lengths, (2, 3, 4)), (angles, (2,))):
+    few = POWERS if len(names) == 1 else POWERS[:2]
+    potential += [f"{a}**{k}" for a in angles for k in few]
+    for kind, powers in ((lengths, POWERS[1:]), (angles, (2,))):
         potential += [
             f"({a} - {b})**{k}"
             for a, b in itertools.combinations(kind, 2)
             for k in powers
         ]
-    losses = [f"abs({n}dot)**{p}" for p in POWERS_OF_LOSSES for n in names]
+    losses = [f"abs({n}dot)**{p}" for p in POWERS for n in names]
     # A viscous friction that differs by direction; an even Coulomb friction is a
     # constant force, which q in L has.
     if len(names) == 1:
         losses += [f"{n}dot*abs({n}dot)" for n in names]
         losses += [f"{n}**2*{n}dot**2" for n in names]
-    relative = (
-        POWERS_OF_LOSSES
-        if len(names) < COORDINATES_OF_LARGE_MECHANISM
-        else POWERS_OF_LOSSES[:2]
-    )
+    is_large = len(names) >= COORDINATES_OF_LARGE_MECHANISM
+    relative = POWERS[:2] if is_large else POWERS
     for kind in (lengths, angles):
         losses += [
             f"abs({a}dot - {b}dot)**{p}"

@@ -356,8 +356,9 @@ def calibrate(
             f"there are {len(columns)} columns, {', '.join(columns)}; name that of the "
             'sensor, such as sensor={"z": "V"}'
         )
-    unit = next(iter(columns.values())).unit
-    return _calibrated(series, dt, known, (unit, title), band)
+    (shown,) = columns.values()
+    series = [y / shown.shown_factor for y in series]
+    return _calibrated(series, dt, known, (shown.shown or shown.unit, title), band)
 
 
 def calibration_of(observations: xr.Dataset) -> Calibration | None:
@@ -374,10 +375,11 @@ def calibration_of(observations: xr.Dataset) -> Calibration | None:
             f"import.temperature: {', '.join(channels.names)} are several sensors; "
             "expected one of the position of the particle"
         )
-    unit = str(observations["coordinate_unit"].values[0])
-    return _calibrated(
-        [record.y for record in records], dt, known_of_particle(stated), (unit,)
+    unit, factor = (
+        observations[f"coordinate_shown_{name}"].item() for name in ("unit", "factor")
     )
+    series = [record.y / factor for record in records]
+    return _calibrated(series, dt, known_of_particle(stated), (unit,))
 
 
 def _calibrated(series, dt: float, known: Mapping, about, band=None) -> Calibration:

@@ -51,7 +51,8 @@ LARGEST_NOISE = 3e-3
 # Remeasured snapshots that show what noise does to a frequency.
 REMEASURED = 4
 # Draws of L for errors of its frequencies, Newton steps to a rest, and the distance of
-# a multiplier to the unit circle that is round-off.
+# a multiplier to the unit circle or the real axis that is round-off: that of a free
+# coordinate is 1 twice, which round-off splits by its root.
 DRAWS, NEWTON_STEPS, UNIT_CIRCLE = 24, 12, 1e-6
 MIRROR = {"periodic": 0, "fixed": -1, "free": 1}
 
@@ -584,6 +585,7 @@ def _natural(law: LearnedLagrangian, q: np.ndarray) -> np.ndarray | None:
     eye, zero = np.eye(n), np.zeros((n, n))
     companion = np.block([[zero, eye], [-before, -now]])
     z = scipy.linalg.eigvals(companion, np.block([[eye, zero], [zero, after]]))
-    if not (np.abs(np.abs(z) - 1) < UNIT_CIRCLE).all() or (np.abs(z.imag) == 0).any():
+    round_off = np.abs([np.abs(z) - 1, z.imag]) < UNIT_CIRCLE
+    if not round_off[0].all() or round_off[1].any():
         return None
     return np.sort(np.angle(z)[z.imag > 0]) / (2 * np.pi * law.time_step)

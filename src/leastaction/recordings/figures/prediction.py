@@ -12,7 +12,6 @@ from leastaction.figures.style import grid_of, key, legend_on_top, small
 from leastaction.recordings.contracts import shown_units
 
 MOST_TRAJECTORIES, MOST_CHANNELS = 4, 6
-HISTOGRAM_BINS = 41
 
 
 def prediction(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -115,7 +114,7 @@ def residuals(panels: Sequence[Panel], settings: Mapping) -> Figure:
         row[1].set_ylabel(f"density ({unit}²/Hz)")
         finite = values[np.isfinite(values)]
         width = finite.std()
-        row[2].hist(finite, HISTOGRAM_BINS, density=True, color=settings["band_color"])
+        row[2].hist(finite, "auto", density=True, color=settings["band_color"])
         x = np.linspace(-4 * width, 4 * width, 200)
         normal = np.exp(-((x / width) ** 2) / 2) / width / np.sqrt(2 * np.pi)
         row[2].plot(x, normal, color="black", linewidth=0.8)
