@@ -66,7 +66,7 @@ def test_the_noise_of_a_white_force_is_that_of_the_exact_integral(
     model, share = motion_of(np.zeros((4, 2 * n)), equations=one).linearised(
         np.zeros((4, 2 * n)), np.zeros(1), np.arange(1)
     )
-    assert share == 0.0
+    assert share == 0.0 and (model.relative_R == 1).all()
     inverse = np.linalg.inv(one.mass)
     F = np.block(
         [[np.zeros((n, n)), np.eye(n)], [-inverse @ one.stiffness, 0 * inverse]]
