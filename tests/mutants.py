@@ -212,6 +212,10 @@ def places(module: Path) -> dict[int, list[int]]:
             without |= {*ast.walk(getattr(node, part, None) or ast.Pass())}
         if without_result(node):
             without |= {*ast.walk(node)}
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "reshape":
+            # Any negative number is the length that follows from the others.
+            parts = (part for each in node.args for part in ast.walk(each))
+            without |= {p.operand for p in parts if isinstance(p, ast.UnaryOp)}
     places: dict[int, list[int]] = {}
     for number, node in enumerate(ast.walk(tree)):
         if node not in without and mutate(node) and hasattr(node, "lineno"):

@@ -126,3 +126,9 @@ def test_a_dataset_of_another_stage_is_refused():
         check(other, "positions")
     with pytest.raises(ContractError, match="was not made by leastaction.*'none'"):
         check(dataset(contract="none"), "positions")
+
+
+def test_a_contract_that_is_no_name_is_refused():
+    numbers = np.array([1, 2])
+    with pytest.raises(ContractError, match=r"was not made by leastaction.*'\[1 2\]'"):
+        check(dataset(contract=numbers), numbers)

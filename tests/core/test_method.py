@@ -227,3 +227,12 @@ def test_what_a_class_of_a_stage_declares():
     assert kind_of_rollout("measurements", "model") == "measurements"
     assert kind_of_rollout("model", "measurements") == "measurements"
     assert kind_of_rollout("model", "other") == "other"
+
+
+def test_cases_of_a_sweep_stand_in_all_results_but_records():
+    """What is recorded once has no cases; every other result may have them."""
+    recorded = {name for name, one in contracts().items() if not one.swept}
+    assert recorded == {
+        *("recordings", "port_motions", "measurements", "measured_rollout"),
+        *("smoothed_motion", "sensor_readings", "field_readings"),
+    }

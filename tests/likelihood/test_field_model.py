@@ -76,23 +76,29 @@ def readings(y):
 
 
 def test_innovations_are_those_of_the_joint_gaussian_law(rng):
-    """Errors of the last of n samples given those before, by the dense covariance."""
-    n = 12
-    y = 2 * rng.standard_normal((2, 40, 2))
+    """Errors of the last of n samples given those before, by the dense covariance.
+
+    Less the means of the channels by generalised least squares.
+    """
+    n, count = 12, 40
+    y = 2 * rng.standard_normal((2, count, 2))
     errors, variances = FIELD.innovations(readings(y))
     assert errors.shape == variances.shape == (2, 40, 2)
     k = np.pi * np.arange(1, 6) / LENGTH
     omega, half = 2 * k, 0.2  # D = 0.4 q̇²/2: q̈ + 0.4 q̇ + ω² q = ½ Ẇ
-    tau = 0.05 * np.arange(n)[:, None]
+    tau = 0.05 * np.arange(count)[:, None]
     damped = np.sqrt(omega**2 - half**2)
     decay = np.exp(-half * tau)
     of_mode = 0.25 / (2 * 0.4 * omega**2) * decay
     of_mode = of_mode * (np.cos(damped * tau) + half / damped * np.sin(damped * tau))
     shapes = np.sqrt(2 / LENGTH) * np.sin(np.outer([0.3, 0.9], k))
     at = np.einsum("ar,tr,br->tab", shapes, of_mode, shapes)
-    lag = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
-    dense = at[lag].swapaxes(1, 2).reshape(2 * n, 2 * n)
-    dense = dense + np.diag(np.tile([0.04, 0.09], n))
+    lag = np.abs(np.subtract.outer(np.arange(count), np.arange(count)))
+    dense = at[lag].swapaxes(1, 2).reshape(2 * count, 2 * count)
+    dense = dense + np.diag(np.tile([0.04, 0.09], count))
+    weighed = np.linalg.solve(dense, np.tile(np.eye(2), (count, 1)))
+    known = weighed.reshape(count, 2, 2).sum(axis=0)
+    y = y - np.linalg.solve(known, weighed.T @ y.reshape(2, -1).mean(axis=0))
     for sensor in (0, 1):  # the second one is predicted from the first, too
         last = 2 * n - 2 + sensor
         gain = np.linalg.solve(dense[:last, :last], dense[:last, last])

@@ -592,12 +592,14 @@ def test_a_law_is_estimated_with_half_as_many_modes_again(
     made = []
 
     def likelihood_with(candidates, full, readings, coefficients, count):
-        made.append((full.shapes.shape, coefficients, count))
+        made.append((full.shapes.shape, readings.records, coefficients, count))
         return SimpleNamespace(fit=lambda *law: SimpleNamespace(value=value, law=law))
 
     monkeypatch.setattr(field_sensors, "likelihood_of", likelihood_with)
     parameters = SimpleNamespace(coefficients="coefficients")
-    model = SimpleNamespace(dof=dof, parameters=lambda *law: parameters)
+    model = SimpleNamespace(
+        dof=dof, parameters=lambda *law: parameters, records="centred"
+    )
     fit = SimpleNamespace(structure="structure", theta="theta")
     one = swing(["u(0.3)", "u(0.8)"])
     if np.isinf(value):
@@ -605,16 +607,19 @@ def test_a_law_is_estimated_with_half_as_many_modes_again(
             refined(CANDIDATES, one, model, fit)
         return
     assert refined(CANDIDATES, one, model, fit)[1].law == ("structure", "theta")
-    assert made == [((2, more + 24), "coefficients", more)]
+    assert made == [((2, more + 24), "centred", "coefficients", more)]
 
 
 def searched(monkeypatch, kept, terms=True, value=-1.0):
     """The search over lines that show as many modes, round by round, from six."""
     calls, counts = [], iter(kept)
-    names = {"parameters": lambda *law: SimpleNamespace(coefficients=law)}
+    names = {
+        "parameters": lambda *law: SimpleNamespace(coefficients=law),
+        "centred": lambda *law: ("centred", law),
+    }
 
     def likelihood_with(candidates, full, readings, coefficients, dof):
-        calls.append(("likelihood", coefficients, dof))
+        calls.append(("likelihood", coefficients, dof, readings))
         fit = lambda *law: SimpleNamespace(value=value, law=law)  # noqa: E731
         return SimpleNamespace(model=SimpleNamespace(dof=dof, **names), fit=fit)
 
@@ -624,7 +629,7 @@ def searched(monkeypatch, kept, terms=True, value=-1.0):
         return SimpleNamespace(fit=fit)
 
     first = Structure((1,), "equal"), np.array([4.0, 0.5, 7.0])
-    begun = likelihood_with(None, None, None, "first", 6)
+    begun = likelihood_with(None, None, "readings", "first", 6)
     calls.clear()
     monkeypatch.setattr(field_sensors, "likelihood_of", likelihood_with)
     monkeypatch.setattr(field_sensors, "starts_of", lambda *about: "starts")
@@ -646,6 +651,7 @@ def test_terms_are_sought_again_with_all_modes_that_are_shown(monkeypatch, kept)
     # The last one is in the modes of the law.
     assert calls[-1][1][0] == "law" and calls[-1][2] == kept[-1]
     assert likelihood.model.dof == kept[-1] and fit.law == calls[-1][1]
+    assert calls[-1][3].records == ("centred", calls[-1][1])
     assert [call[2] for call in calls[1:-1] if call[0] != "run"] == kept[:-1]
     assert all(call[1][0].columns == (1,) for call in calls[1:-1] if call[0] != "run")
 

@@ -4,8 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 from leastaction.core.library import staying
+from leastaction.ensembles.sensor_records import Record
+from leastaction.ensembles.state_space import Structure
 from leastaction.likelihood.field_state_space import (
     FieldCandidates,
     FieldStateSpace,
@@ -204,3 +207,41 @@ def test_a_state_space_has_the_matrices_of_its_candidates(losses):
     np.testing.assert_allclose(acceleration, -K @ state[:3] - C @ state[3:])
     np.testing.assert_array_equal(inverse, np.eye(3))
     assert not space.at(c)[1].any()
+
+
+@pytest.mark.parametrize(("name", "rtol"), [("u", 1e-6), ("u_tt", 1e-2)])
+def test_means_of_channels_are_those_of_generalised_least_squares(rng, name, rtol):
+    """With all covariances of a record; of accelerations, the mean is worse by far.
+
+    The start of the filter takes the first two velocities for independent.
+    """
+    count, dof = 60, 3
+    modal = Modal.of(CANDIDATES, Line.of(LENGTH, "fixed"), [0.3, 0.8], dof)
+    y = rng.standard_normal((count, 2)) + [3.0, -2.0]
+    model = FieldStateSpace(
+        QuadraticLibrary(CANDIDATES, modal),
+        channels_at([f"{name}(0.3)", f"{name}(0.8)"], modal.shapes),
+        [Record(y, np.zeros((1, dof)), np.zeros(dof, bool))],
+        *(0.05, np.ones(2 * dof), 5.0, np.ones(2)),
+    )
+    law = Structure((1, 5), "equal"), np.array([-9.0, 3.0, 2.0, -1.5, -1.0])
+    A, Q, sees, *_ = model.discrete(law[0], model.parameters(*law))
+    state = scipy.linalg.solve_discrete_lyapunov(A, Q)
+    moved = [np.linalg.matrix_power(A, k) @ state for k in range(count)]
+    lags = np.array([sees @ one @ sees.T for one in moved])
+    later = np.subtract.outer(np.arange(count), np.arange(count))
+    blocks = np.where(
+        later[..., None, None] >= 0, lags[abs(later)], lags[abs(later)].swapaxes(2, 3)
+    )
+    covariance = blocks.swapaxes(1, 2).reshape(2 * count, 2 * count)
+    covariance = covariance + np.diag(np.tile(np.exp(2 * law[1][3:]), count))
+    ones = np.tile(np.eye(2), (count, 1))
+    weighed = np.linalg.solve(covariance, ones)
+    known = np.linalg.inv(ones.T @ weighed)
+    means = known @ weighed.T @ y.ravel()
+    (centred,) = model.centred(*law)
+    np.testing.assert_allclose(y - centred.y, np.tile(means, (count, 1)), rtol=rtol)
+    of_samples = np.diag(ones.T @ covariance @ ones) / count**2
+    assert (of_samples > 5 * np.diag(known)).all() == (name == "u_tt")
+    model.records = [model.records[0]._replace(y=y + [1.0, 2.0])]
+    np.testing.assert_allclose(model.centred(*law)[0].y, centred.y)

@@ -13,6 +13,7 @@ from leastaction.ports.port_structure import (
 from leastaction.ports.structure_search import (
     Fit,
     FreeCoefficients,
+    alternating,
     best_of,
     classes,
     condensed,
@@ -176,3 +177,14 @@ def test_the_best_of_several_starts_is_convex():
     data, free = data_of(one, theta), theta != 0
     fit = best_of(one, data, free, POINTS, [], np.random.default_rng(0))
     assert fit.theta == pytest.approx(theta, abs=1e-6) and fit.chi_square < 1e-6
+
+
+def test_a_start_takes_the_structure_of_its_energy_first(monkeypatch):
+    """R of H = |x|²/2, which is the truth, is exact after one alternation."""
+    monkeypatch.setattr("leastaction.ports.structure_search.ALTERNATIONS", 1)
+    one = law(structure=[[0, -1], [1, 0]], port=[[0], [1]])
+    theta = one.start()
+    theta[one.names.index("R_22")] = 0.3
+    free = np.ones(theta.size, dtype=bool)
+    found = alternating(one, data_of(one, theta), free)
+    assert found == pytest.approx(theta, abs=1e-9)

@@ -7,6 +7,7 @@ import pytest
 import sympy as sp
 
 from leastaction.core.library import Library
+from leastaction.likelihood.noise_levels import LEAST_OF_RANGE
 from leastaction.likelihood.term_selection import Candidates
 from leastaction.recordings import first_law as first_law_module
 from leastaction.recordings.candidates import (
@@ -26,6 +27,7 @@ from leastaction.recordings.first_law import (
     of_null_vectors,
 )
 from leastaction.recordings.recorded_law import sigma_points
+from leastaction.recordings.refusals import RecordingError
 
 
 @pytest.mark.parametrize(
@@ -251,3 +253,107 @@ def test_oscillators_apart_are_fitted_whatever_was_before(bad, monkeypatch):
     list(of_null_vectors(problem, None, None))
     assert [h["largest"] for h in how] == [12, 5]
     assert [h["ranked"] for h in how] == [12, 12]
+
+
+class OfMotion:
+    """Forces of two terms, ẍ and x; the first has a mass."""
+
+    def columns(self, q, v, a, columns):
+        forces = np.stack([a, q], axis=2)
+        return forces, forces * [1.0, 0.0]
+
+
+@pytest.mark.parametrize("driven", [False, True])
+@pytest.mark.parametrize(("rows", "unseen"), [(400, 8), (60, 3)])
+def test_a_start_misses_what_is_left_far_from_the_ends(
+    rows, unseen, driven, monkeypatch
+):
+    """Levels are rms forces; the best start is that which misses least."""
+    rng, module = np.random.default_rng(rows), first_law_module
+    parts = [slice(0, rows), slice(rows, 2 * rows)]
+    states = rng.standard_normal((2 * rows, 3, 1))
+    push = rng.standard_normal((2 * rows, 1))
+    inside = np.r_[unseen : rows - unseen, rows + unseen : 2 * rows - unseen]
+    motion = SimpleNamespace(parts=parts, y=states[:, 0], dt=0.1)
+    motion.is_definite = lambda path, c: c[0] > 0
+    prices, fixed = np.array([1.0, 2.5]), lambda support, c: [0]
+    candidates = SimpleNamespace(price=prices, fixed=fixed)
+    inputs = SimpleNamespace(at=lambda rows: push[rows]) if driven else None
+    problem = SimpleNamespace(motion=motion, terms=None, columns=None, period=4.0)
+    problem.inputs, problem.driven, problem.candidates = inputs, driven, candidates
+    starts = [np.array(c) for c in ([1.0, 0.0], [2.0, 3.0], [1.5, -1.0])]
+    values, tried = {1.0: 5.0, 2.0: 3.0, 1.5: 4.0}, []
+
+    def levels(missed, noise, bound, least, dt):
+        assert (noise, least, dt) == (0.2, 0.1, 0.1)
+        return missed, bound
+
+    def fitted(motion, c, active, path, levels, **how):
+        assert path.shape == (2 * rows, 2)
+        tried.append((c, active.tolist(), *levels))
+        return SimpleNamespace(c=c)
+
+    def missed_value(trial, price):
+        assert price == prices[trial.c != 0].sum()
+        return values[trial.c[0]]
+
+    for name, function in {
+        "least_noise": lambda y: 0.1,
+        "smooth_motion": lambda motion, least: (states, 0.2),
+        "library_equations": lambda terms: OfMotion(),
+        "of_null_vectors": lambda *of: ((c, False) for c in starts),
+        "of_filtered_forces": lambda *of: ((c, False) for c in starts),
+        "begin_levels": levels,
+        "fit": fitted,
+        "missed_value": missed_value,
+    }.items():
+        monkeypatch.setattr(module, name, function)
+    best = module.first_law(problem, None)
+    assert best.c[0] == (1.0 if driven else 2.0)
+    assert len(tried) == (1 if driven else 3)
+    forces = np.stack([states[inside, 2], states[inside, 0]], axis=2)
+    for c, active, missed, bound in tried:
+        assert active == np.flatnonzero(c)[1:].tolist()
+        left = forces @ c - (push[inside] if driven else 0)
+        np.testing.assert_allclose(missed, np.sqrt((left**2).mean(axis=0)))
+        inertial = c[0] * np.sqrt((states[inside, 2] ** 2).mean(axis=0))
+        np.testing.assert_allclose(bound, 2 * LEAST_OF_RANGE * inertial)
+
+
+@pytest.mark.parametrize(
+    ("driven", "words"), [(False, "no law"), (True, "masses are neg")]
+)
+def test_of_starts_that_do_not_follow_four_are_enough(driven, words, monkeypatch):
+    """But for those that are certain; a driven one may only have the wrong sign."""
+    module, tried, follow = first_law_module, [], set()
+    motion = SimpleNamespace(parts=[slice(0, 20)], y=np.zeros((20, 1)), dt=0.1)
+    motion.is_definite = lambda path, c: c[0] > 0
+    candidates = SimpleNamespace(price=np.ones(2), fixed=lambda support, c: [])
+    inputs = SimpleNamespace(at=lambda rows: np.zeros((len(rows), 1)))
+    problem = SimpleNamespace(motion=motion, terms=None, columns=None, period=4.0)
+    problem.driven, problem.candidates, problem.inputs = driven, candidates, inputs
+    starts = [(np.array([-1.0 - k, 1.0]), k == 9) for k in range(12)]
+
+    def fitted(motion, c, *about, **how):
+        tried.append(int(-1 - c[0]))
+        return SimpleNamespace(c=c) if tried[-1] in follow else None
+
+    for name, function in {
+        "least_noise": lambda y: 0.1,
+        "smooth_motion": lambda motion, least: (np.ones((20, 3, 1)), 0.2),
+        "library_equations": lambda terms: OfMotion(),
+        "of_null_vectors": lambda *of: iter(starts),
+        "of_filtered_forces": lambda *of: iter(starts),
+        "begin_levels": lambda *of: None,
+        "fit": fitted,
+        "missed_value": lambda trial, price: -trial.c[0],
+    }.items():
+        monkeypatch.setattr(module, name, function)
+    with pytest.raises(RecordingError, match=words):
+        module.first_law(problem, None)
+    assert tried == [*range(12)]
+    follow.update(range(12))
+    tried.clear()
+    assert module.first_law(problem, None).c[0] == -1
+    # The first, four that are worse, and the one that is certain.
+    assert tried == ([0] if driven else [0, 1, 2, 3, 4, 9])

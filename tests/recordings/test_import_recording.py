@@ -53,6 +53,7 @@ def test_trajectories_follow_each_other(plain):
     )
     assert plain.attrs["time_step"] == pytest.approx(0.01, rel=1e-9)
     assert plain["replicate"].values.tolist() == [0]
+    assert json.loads(plain.attrs["kinds"]) == {"theta": "angle"}
 
 
 def test_coordinates_on_a_line_may_be_one_but_sensors_are_several(tmp_path):
@@ -68,7 +69,9 @@ def test_coordinates_on_a_line_may_be_one_but_sensors_are_several(tmp_path):
             with pytest.raises(RecordingError, match="several runs"):
                 imported(rig(**plane), tmp_path)
         else:
-            assert "straight line" in warnings(imported(rig(**plane), tmp_path))
+            found = imported(rig(**plane), tmp_path)
+            assert "straight line" in warnings(found)
+            assert json.loads(found.attrs["kinds"]) == dict.fromkeys("xy", "length")
 
 
 def test_every_table_gives_the_same(plain, tmp_path):
@@ -290,6 +293,21 @@ def test_lost_frames_are_gaps(plain, tmp_path):
     assert "in 51 rows a cell of the motion is empty" in warnings(found)
     assert "1 gap in time" in warnings(found)
     error = found["q"].values[0, :800] - plain["q"].values[0, :800]
+    assert np.abs(error).max() < 1e-3
+
+
+def test_cells_that_hold_over_the_one_before_are_missing_rows(plain, tmp_path):
+    """A logger writes again what the sensor has not measured anew."""
+    table = [list(r) for r in ROWS]
+    for n in [300, 420, 421, 500]:
+        table[n][2] = table[n - 1][2]
+    write(tmp_path, table)
+    found = imported(rig(), tmp_path)
+    assert "4 samples of column 'theta' (0.1 %) repeat the one before" in warnings(
+        found
+    )
+    assert "in 4 rows a cell of the motion is empty" in warnings(found)
+    error = found["q"].values - plain["q"].values
     assert np.abs(error).max() < 1e-3
 
 

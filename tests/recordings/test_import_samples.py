@@ -1,11 +1,15 @@
 """Columns of other kinds than motions: what is held out, long tables, amounts."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 from leastaction.core.own_data import Samples
 from leastaction.recordings import import_samples
+from leastaction.recordings.columns import has_dimension
 from leastaction.recordings.contracts import amount
 from leastaction.recordings.refusals import RecordingError
 
@@ -118,3 +122,118 @@ def test_a_pattern_stands_for_the_columns_that_fit_it():
     entries["v*"] = {"unit": "m"}
     with pytest.raises(RecordingError, match="no column fits 'v\\*'"):
         import_samples._expanded(part)
+
+
+SECTIONS = {"coordinates": True, "velocities": False, "inputs": False}
+KIND = SimpleNamespace(sections=SECTIONS, keys=())
+
+
+def table_of(jitter=0.0, rows=(20, 24, 10)):
+    """Runs of x (mm), a force that is held (kN), and a rate (mm/s)."""
+    rng = np.random.default_rng(0)
+    frames = []
+    for run, count in enumerate(rows):
+        t = np.arange(count) * 0.5
+        moved = t + jitter * rng.uniform(-0.5, 0.5, count) * (t > 0)
+        held = np.repeat([1.0, -1.0, 2.0], 8)[:count]
+        frame = pd.DataFrame({"run": f"<{run}>", "t": moved, "u": held})
+        frames.append(frame.assign(x=1e3 * np.cos(moved), v=-1e3 * np.sin(moved)))
+    return pd.concat(frames)
+
+
+def part_of(frame):
+    every = ("velocities", "accelerations", "sensors", "states", "outputs", "inputs")
+    return {
+        **dict.fromkeys([*every, "position"], {}),
+        **{"files": [frame], "format": "auto", "gap": 5.0, "trajectory": "run"},
+        "time": {"column": "t"},
+        "inputs": {"x": {"column": "u", "unit": "kN"}},
+        "coordinates": {"x": {"unit": "mm"}},
+        "velocities": {"x": {"column": "v", "unit": "mm/s"}},
+    }
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.1])
+def test_columns_of_a_kind_are_si_values_at_even_times(jitter):
+    """Inputs are held; what is too short is left out, which is stated."""
+    samples, texts = import_samples._samples(part_of(table_of(jitter)), KIND)
+    assert samples.names == dict.fromkeys(
+        ["coordinates", "velocities", "inputs"], ("x",)
+    )
+    units = {name: unit for name, (unit,) in samples.units.items()}
+    assert has_dimension(units.pop("inputs"), "N")
+    assert units == {"coordinates": "m", "velocities": "m/s"}
+    assert samples.labels == ("‹0›", "‹1›")
+    assert samples.time_step == pytest.approx(0.5, rel=0.01 + jitter / 10)
+    for k, count in enumerate((20, 24)):
+        t = samples.time_step * np.arange(samples.lengths[k])
+        assert abs(samples.lengths[k] - count) <= (jitter > 0)
+        for section, expected in (
+            ("coordinates", np.cos(t)),
+            ("velocities", -np.sin(t)),
+        ):
+            one = samples.series[section][k][:, 0]
+            np.testing.assert_allclose(one, expected, atol=1e-9 + 0.1 * jitter)
+        held = samples.series["inputs"][k][:, 0]
+        assert set(held) == {1e3, -1e3, 2e3}
+    assert any("stretches below 16 rows that are left out: 1" in t for t in texts)
+    assert any("clock is uneven" in t for t in texts) == (jitter > 0)
+
+
+def forecasts(lengths, along=""):
+    """Numbers of a prediction of two quantities that is off by known shares."""
+    rng = np.random.default_rng(1)
+    measured = [rng.standard_normal((n, 2)) for n in lengths]
+    for y in measured:
+        y[:, 1] = 0.0  # what rests has the size one
+    estimate = [
+        y + [[0.5, 0.25]] * (1 + (np.arange(len(y)) == 3))[:, None] for y in measured
+    ]
+    band = [0 * y + 3 for y in measured]
+    estimate[-1][5, 0] = np.nan
+    names = SimpleNamespace(names=("x", "y"), units=("m", "1"), labels=("a", "b"))
+    about = vars(names) | {"along": along, "numbers": {"k": 2.0}}
+    return SimpleNamespace(measured=measured, estimate=estimate, band=band, **about)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "along", "stride"), [((12, 9), "", 1), ((4001, 9), "Wavelength", 2)]
+)
+def test_errors_of_a_kind_are_those_over_half_the_range(
+    lengths, along, stride, monkeypatch
+):
+    """All samples count, two thousand or so are stored."""
+    forecast, seen = forecasts(lengths, along), []
+
+    def predict(*arguments):
+        seen.extend(arguments)
+        return forecast
+
+    kind = SimpleNamespace(predict=predict)
+    monkeypatch.setattr(import_samples, "kinds", lambda: {"any": kind})
+    monkeypatch.setattr(import_samples, "Recipe", lambda **steps: steps)
+    held_out = xr.Dataset(attrs={"time_step": 0.5})
+    model = xr.Dataset({"c": (("replicate", "sigma"), [[1.0, 2.0]])})
+    settings = {"kind": "any", "recipe": {"solve": 1}, "library": {"a": 2}}
+    found = import_samples.predict_held_out(held_out, model, held_out, settings)
+    assert seen[0] is held_out and seen[3:] == [{"solve": 1}, {"a": 2}]
+    for k, (y, p) in enumerate(zip(forecast.measured, forecast.estimate, strict=True)):
+        half = np.array([np.ptp(y[:, 0]) / 2, 1.0])
+        np.testing.assert_allclose(found["half_range"][k], half)
+        error = np.nan_to_num(np.abs(p - y), nan=np.inf) / half
+        np.testing.assert_allclose(found["maximum_error"][0, k], error.max(axis=0))
+        rms = np.sqrt((error**2).mean(axis=0))
+        np.testing.assert_allclose(found["rms_error"][0, k], rms)
+    rows = [np.arange(0, n, stride) for n in lengths]
+    step = 1.0 if along else 0.5
+    np.testing.assert_allclose(found["path_time"], step * np.concatenate(rows))
+    stored = [y[r] for y, r in zip(forecast.measured, rows, strict=True)]
+    np.testing.assert_allclose(found["q_measured"][0], np.concatenate(stored))
+    left = found["residual"] - (found["q_measured"] - found["q_estimate"])
+    assert not np.nan_to_num(left).any() and (found["q_band"] == 3).all()
+    counts = [len(r) for r in rows]
+    assert found["path_trajectory"].values.tolist() == [0] * counts[0] + [1] * counts[1]
+    assert found.attrs["along"] == (along or "Time (s)")
+    assert (found.attrs["start"], found.attrs["learned_from"]) == (0.0, 0)
+    assert not found["force_missed"].any() and found["window_time"].item() == 0
+    assert (found["coordinate_shown_factor"] == 1).all()

@@ -325,3 +325,19 @@ def test_a_lag_of_first_order_of_a_ramp_is_a_delay(constant):
     behind = recorded_input(steps, dt=0.1, time_constant=0.2)
     late = behind.at(np.arange(40), (0.0, 0.5))
     assert len(np.unique(late[20:30].round(6))) == 10
+
+
+@pytest.mark.parametrize("lag", [0.0, 0.7])
+def test_every_trajectory_has_an_input_of_its_own(lag, rng):
+    """That of a row ahead, and at an end what it was there."""
+    values, parts = rng.standard_normal((30, 2)), [slice(0, 12), slice(12, 30)]
+    inputs = Inputs(values, parts, 0.5, np.array([0.0, 0.5 * lag]), np.zeros(2))
+    rows = np.array([2, 3, 11, 12, 13, 20, 29])
+    found = inputs.at(rows, (0.0, 1.0)).reshape(7, 2, 2)
+    np.testing.assert_allclose(found[:, 0, 0], values[rows, 0], atol=1e-12)
+    ahead = values[[3, 4, 11, 13, 14, 21, 29], 0]
+    np.testing.assert_allclose(found[:, 1, 0], ahead, atol=1e-12)
+    curves = [between(np.arange(p.stop - p.start), values[p, 1], 5) for p in parts]
+    late = [curves[int(r >= 12)](max(r - 12 * (r >= 12) - lag, 0)) for r in rows]
+    np.testing.assert_allclose(found[:, 0, 1], late, atol=1e-12)
+    np.testing.assert_allclose(inputs.at(rows), found[:, 0], atol=1e-12)

@@ -393,9 +393,12 @@ def test_inputs_act_as_the_law_says():
     model = model_of(LAW, np.tile(LAW, (2, 1)))
     model = model.assign({k: (("replicate", "dof"), [[v]]) for k, v in about.items()})
     model["input_degree"] = "replicate", [1]
-    inputs = CompiledLaw(observations, model).inputs
+    law = CompiledLaw(observations, model)
+    inputs = law.inputs
     np.testing.assert_array_equal(inputs.recorded, 3 * driven[0])
     assert (inputs.lag, inputs.time_constant, inputs.degree) == (0.1, 0.2, 1)
+    force = law._motion(slice(7, 20))[0].force(1)
+    np.testing.assert_allclose(force, inputs.at(np.arange(7, 20), (0.0, 0.5)))
 
 
 def test_a_correction_is_part_of_predictions_of_a_sample_alone():
@@ -461,24 +464,22 @@ def test_a_sensor_is_no_better_than_a_ten_thousandth_of_the_motion(size, expecte
 
 
 class Told:
-    """A law whose free run is off by its band, and whose forces are known."""
+    """A law whose runs, forces and residuals state what they are asked for."""
 
     dt, inputs = STEP, ()
 
     def __init__(self, observations, model):
         self.q = observations["q"].values[0]
-        self.starts, self.windows = [], []
 
     def free_run(self, part, start):
-        self.starts.append(start)
-        return self.q[part] + 0.5, np.full_like(self.q[part], 0.5)
+        q = self.q[part]
+        moved = (np.arange(len(q))[:, None] + 0.5) / 100 * np.ptp(q) / 2
+        return q + 0.5, np.full_like(q, start), moved
 
     def residual(self, part, window):
-        self.windows.append(window)
         return np.full_like(self.q[part], window)
 
     def force_error(self, part, window):
-        self.windows.append(window)
         return WindowForces(*np.ones((2, 1, 1)), np.zeros((1, 1)), np.zeros(1))
 
     def one_step_error(self, parts, start):
@@ -506,7 +507,7 @@ def test_held_out_motions_are_predicted(held, loud, start, is_driven, monkeypatc
     monkeypatch.setattr(f"{module}.energy_and_force_units", units)
     monkeypatch.setattr(f"{module}.CompiledLaw", Told)
     data = measured(np.arange(30.0), np.cos(np.arange(50.0)))
-    push = np.r_[np.full(30, np.sqrt((8 - 5 * loud**2) / 3)), np.full(50, loud)]
+    push = 3 * np.r_[np.full(30, np.sqrt((8 - 5 * loud**2) / 3)), np.full(50, loud)]
     data["input"] = ("replicate", "sample", "dof"), push[None, :, None]
     data["held_out"] = "trajectory", held
     data = data.assign_coords(
@@ -523,5 +524,8 @@ def test_held_out_motions_are_predicted(held, loud, start, is_driven, monkeypatc
     assert found.attrs["start"] == (start or 0.9) == found["one_step_error"].item()
     assert (found.attrs["learned_from"], found.attrs["force_window"]) == (every, 0.3)
     assert (found["residual"].values == 6.0).all()  # three main periods
+    assert (found["q_band"].values == (start or 0.9)).all()
+    # Noise of its start moves the sixth sample by more than 5 % of half the range.
+    np.testing.assert_allclose(found["prediction_time"], 5 * STEP)
     assert np.isfinite(found["force_error"].item()) == is_driven
     assert found["force_unit"].item() == "N" and found.attrs["energy_unit"] == "J"

@@ -8,7 +8,9 @@ import xarray as xr
 from scipy.integrate import solve_ivp
 
 import leastaction as la
+from leastaction.core.euler_lagrange import symbols
 from leastaction.recordings import next_experiment as module
+from leastaction.trajectories.variational_equations import variational_equations
 
 MASS, DAMPING, STIFFNESS, CUBIC, DT = 1.2, 0.4, 30.0, 60.0, 0.01
 ABOUT = {
@@ -151,3 +153,66 @@ def test_the_motion_goes_on_as_in_its_second_half():
     assert found == pytest.approx(41.0, rel=1e-4)
     found = module._duration(known, (time, information), 0, 1 / 1.35**0.5, 1e3)
     assert found == pytest.approx(14.5, rel=1e-4)
+
+
+@pytest.mark.parametrize(("wider", "count"), [(1.02, 5), (1.03, 3)])
+def test_experiments_stay_where_the_law_was_seen(wider, count, monkeypatch):
+    """Within 2.05 times the recording; those that take too long are left out."""
+    q = np.array([[0.5, 2.1], [1.0, 2.0], [1.0, 1.9], [1.5, 2.0], [1.0, 2.0]])
+    law = SimpleNamespace(dt=0.05, inputs=None, q=q, c=np.array([0, 2.0, 0, 3.0, 5.0]))
+    covariance = np.diag([4.0, 0.0, 9.0])
+    covariance[0, 2] = covariance[2, 0] = 1.0
+    known, seen = np.linalg.inv([[4.0, 1.0], [1.0, 9.0]]), []
+
+    def along(law, trial, active, model):
+        assert active.tolist() == [1, 4]
+        path = np.array([MIDDLE, trial.start[:2], 2 * MIDDLE - trial.start[:2]])
+        return MIDDLE + wider * (path - MIDDLE), trial.amplitude, trial.excite
+
+    def duration(known_of, experiment, k, r, most):
+        np.testing.assert_allclose(known_of, known)
+        seen.append((k, r, most))
+        amplitude, name = experiment
+        return None if name == "y" and abs(amplitude - 0.1) < 0.01 else 1 / amplitude
+
+    monkeypatch.setattr(module, "_along", along)
+    monkeypatch.setattr(module, "_duration", duration)
+    table = module.experiments(law, MODEL, covariance, 2, 0.5)
+    assert seen == [(1, 0.5, 1e3 * 0.05 * 5)] * (count + 1)
+    assert len(table) == count and (np.diff(table.duration) > 0).all()
+    size = dict(zip("xy", SIZE, strict=True))
+    relative = table.amplitude / table.excite.map(size)
+    np.testing.assert_allclose(table.excursion, wider * relative)
+    np.testing.assert_allclose(table.duration * table.amplitude, 1)
+    assert table.frequency.isna().all()
+
+
+@pytest.mark.parametrize("frequency", [0.4, np.nan])
+def test_an_experiment_is_a_motion_of_the_law_with_its_information(frequency):
+    """A released or driven mass on a spring; the lengths of twenty periods."""
+    x, v = symbols(["x", "xdot"])
+    equations = variational_equations([v**2, x**2], ["x"])
+    law = SimpleNamespace(equations=equations, c=np.array([0.5, -2.0]), dt=0.05)
+    law.q, law.noise, law.process_noise = np.zeros((1, 1)), np.array([0.1]), np.zeros(1)
+    force = np.array([0.0 if np.isnan(frequency) else 3.0])
+    trial = module.Trial("x", 1.0, frequency, np.array([0.3, 0.0]), force)
+    active, model = np.array([1]), MODEL.assign(period=np.pi)
+    path, time, information = module._along(law, trial, active, model)
+    slowest = np.nanmax([np.pi, 1 / frequency])
+    t = 0.05 * np.arange(round(20 * slowest / 0.05))
+    omega, drive = 2.0, 2 * np.pi * np.nan_to_num(frequency)
+
+    def motion(k):
+        """x of ẍ + k x = F sin ωt from x = 0.3 at rest."""
+        w, size = np.sqrt(k), force[0] / (k - drive**2)
+        return 0.3 * np.cos(w * t) + size * (
+            np.sin(drive * t) - drive / w * np.sin(w * t)
+        )
+
+    np.testing.assert_allclose(path[:, 0], motion(omega**2), atol=1e-3)
+    assert time[-1] == pytest.approx(len(t) * 0.05)
+    # k = −2 c; the begin is estimated with it: its motions are taken off.
+    slope = -2 * (motion(4 + 1e-5) - motion(4 - 1e-5)) / 2e-5
+    begin = np.stack([np.cos(2 * t), np.sin(2 * t)], axis=1)
+    left = slope - begin @ np.linalg.lstsq(begin, slope, rcond=None)[0]
+    assert information[-1].item() == pytest.approx((left**2).sum() / 0.01, rel=0.02)

@@ -7,13 +7,26 @@ import pandas as pd
 import pytest
 from recorded import completed, swing
 from scipy.integrate import solve_ivp
+from scipy.optimize import least_squares
 
 import leastaction as la
 from leastaction.__main__ import main
+from leastaction.recordings.columns import Column, column
 from leastaction.recordings.configuration import SETTINGS
 from leastaction.recordings.import_recording import import_recording
-from leastaction.recordings.pivot import fit_circle
+from leastaction.recordings.pivot import (
+    Circle,
+    _curve,
+    _reject,
+    _sentence,
+    constraints,
+    derive,
+    fit_circle,
+    raw_columns,
+    smooth_sources,
+)
 from leastaction.recordings.refusals import RecordingError
+from leastaction.recordings.splitting import Trajectory
 
 CENTRE, RADIUS = np.array([612.3, 104.7]), 287.0
 PIVOT = {"expression": "atan2(x - x0, y - y0)", "unknown": ["x0", "y0"]}
@@ -194,3 +207,167 @@ def test_the_command_takes_an_expression(tmp_path, capsys):
     assert main([*table, *angle, "--unknown", "x0", "--unknown", "y0"]) == 1
     message = capsys.readouterr().err
     assert "unknown column 'z'" in message and "x0" not in message.partition("Known")[0]
+
+
+def of_expression(text, unit="m", **more):
+    entry = {"expression": text, "unit": unit, **more}
+    return column("q", entry, "import.coordinates.q")
+
+
+def test_a_table_is_read_for_what_expressions_are_made_of():
+    """Plain columns first, each source once, as it is used first."""
+    columns = [of_expression("b*a"), Column("z", "u"), of_expression("a + z1 + z")]
+    assert [c.name for c in raw_columns(columns)] == ["z", "a", "b", "z", "z1"]
+    first = {c.name: c.use for c in raw_columns(columns)[1:3]}
+    assert set(first.values()) == {"import.coordinates.q"}
+
+
+@pytest.mark.parametrize(
+    ("text", "smooth"),
+    [
+        ("atan2(x - 1, y)", ["x", "y"]),
+        ("atan2(x**2 + u, sin(y))", ["x", "u"]),
+        ("atan2(sqrt(x), 1) + z", []),
+        ("z*atan2(x*w, v)", ["v", "w", "x"]),
+    ],
+)
+def test_arguments_that_are_polynomials_have_smooth_columns(text, smooth):
+    columns = [Column("plain", "u"), of_expression(text, "rad")]
+    assert sorted(smooth_sources(columns)) == sorted(smooth)
+
+
+def test_expressions_take_the_place_of_their_columns():
+    """In SI units; a plain column beside them stays what it was."""
+    rng = np.random.default_rng(0)
+    columns = [of_expression("a*b - c", "mm"), Column("p", "u"), of_expression("a**2")]
+    raw = [c.name for c in raw_columns(columns)]
+    assert raw == ["p", "a", "b", "c"]
+    runs = []
+    for count in (5, 3):
+        values = rng.standard_normal((count, 4))
+        runs.append(Trajectory("0", np.arange(count) * 1.0, values, "a.csv, line 2"))
+    before = [t.values.copy() for t in runs]
+    assert derive(runs, columns) == []
+    for t, (p, a, b, c) in zip(runs, (v.T for v in before), strict=True):
+        np.testing.assert_allclose(t.values.T, [1e-3 * (a * b - c), p, a**2])
+    bad = Trajectory("0", np.arange(2.0), np.array([[1.0, 2.0], [0.0, -1.0]]), "a.csv")
+    with pytest.raises(RecordingError, match=r"'b': -1\.0"):
+        derive([bad], [Column("a", "u"), of_expression("log(b)")])
+
+
+TURN = np.linspace(0, 2 * np.pi, 80, endpoint=False)
+
+
+def off_mean(distance):
+    return distance - distance.mean()
+
+
+def squared(u, z):
+    return ((z - u[:, None]) ** 2).sum(axis=0, keepdims=True)
+
+
+def test_the_circle_is_that_of_its_points():
+    """Centre and radius; the rms of a ripple; a jackknife error of zero."""
+    around = np.stack([np.cos(TURN), np.sin(TURN)])
+    exact = fit_circle(squared, CENTRE[:, None] + RADIUS * around, 2)
+    np.testing.assert_allclose(exact.values, CENTRE, rtol=1e-6)
+    assert exact.radius == pytest.approx([RADIUS]) and exact.errors.max() < 1e-3
+    ripple = 1 + 1e-3 * np.cos(8 * TURN)
+    wavy = fit_circle(squared, CENTRE[:, None] + RADIUS * ripple * around, 2)
+    np.testing.assert_allclose(wavy.values, CENTRE, rtol=1e-6)
+    assert wavy.deviation == pytest.approx([RADIUS * 1e-3 / np.sqrt(2)], rel=1e-3)
+
+
+def test_the_error_of_a_centre_is_that_of_the_jackknife():
+    """Of eight stretches, each left out in turn: √7 times the scatter of the rest."""
+    rng = np.random.default_rng(1)
+    around = np.stack([np.cos(7 * TURN), np.sin(7 * TURN)])
+    rows = CENTRE[:, None] + RADIUS * around + rng.standard_normal((2, 80))
+    whole = fit_circle(squared, rows, 2)
+    left = [np.delete(rows, np.arange(10 * k, 10 * k + 10), axis=1) for k in range(8)]
+    # Without samples that stand out the centre is that of least squares.
+    centres = [
+        least_squares(lambda u, z=z: off_mean(np.hypot(*(z - u[:, None]))), CENTRE).x
+        for z in left
+    ]
+    expected = np.sqrt(7) * np.std(centres, axis=0)
+    np.testing.assert_allclose(whole.errors, expected, rtol=0.15)
+
+
+def circle(deviation, error):
+    one = np.array([10.0, 20.0])
+    return Circle(
+        np.array([1.0, 2.0]), error * np.array([10.0, 1.0]), one, deviation * one
+    )
+
+
+@pytest.mark.parametrize(
+    ("deviation", "error", "words"),
+    [
+        (0.049, 0.049, None),
+        (0.051, 0.0, "5.1"),
+        (0.0, 0.051, "5.1"),
+        (np.array([0.0, 0.051]), 0.0, "5.1"),
+    ],
+)
+def test_a_circle_is_kept_to_within_a_twentieth(deviation, error, words):
+    """Also the error of its centre; of the smaller radius."""
+    if words is None:
+        _reject(circle(deviation, error), ["x0", "y0"], "a.csv")
+    else:
+        with pytest.raises(RecordingError, match=words.replace(".", r"\.")):
+            _reject(circle(deviation, error), ["x0", "y0"], "a.csv")
+
+
+def test_the_sentence_of_a_pivot_has_its_interval():
+    """Of Student's t with seven degrees of freedom, 2.365."""
+    text = _sentence(circle(0.012, 0.01), ["x0", "y0"])
+    assert text.startswith("x0 = 1.00 ± 0.24, y0 = 2.000 ± 0.024,")
+    assert "radius 10 and 20" in text and "within 1.2 % rms" in text
+
+
+@pytest.mark.parametrize(
+    ("across", "kept"), [(0.0097, "straight line within 0.97 %"), (0.0103, "")]
+)
+def test_columns_on_a_line_scatter_by_a_hundredth_of_its_length(across, kept):
+    along, beside = np.cos(TURN), across * np.cos(9 * TURN)
+    pair = np.array([[0.8, -0.6], [0.6, 0.8]]) @ [along, beside]
+    text, remedy = _curve(pair, "x", "y")
+    assert kept in text and bool(text) == bool(kept) and remedy == ""
+
+
+@pytest.mark.parametrize(("deviation", "kept"), [(0.0193, True), (0.0207, False)])
+def test_columns_on_a_circle_deviate_by_a_fiftieth_of_its_radius(deviation, kept):
+    radius = 5 * (1 + np.sqrt(2) * deviation * np.cos(16 * TURN))
+    pair = radius * [np.cos(TURN), np.sin(TURN)] + np.array([[3.0], [-2.0]])
+    text, remedy = _curve(pair, "x", "y")
+    assert bool(text) == bool(remedy) == kept
+    if kept:
+        assert "circle around (3, -2) of radius 5 within 1.9 %" in text
+        assert '"atan2(x - x0, y0 - y)"' in remedy
+
+
+@pytest.mark.parametrize(("deviation", "kept"), [(0.09, True), (0.11, False)])
+def test_a_short_arc_is_a_circle_if_it_is_better_than_a_line(deviation, kept):
+    """By ten times: its rms is a tenth of that across the line."""
+    angle = np.linspace(-0.25, 0.25, 400)
+    arc = np.array([np.sin(angle), 1 - np.cos(angle)])
+    across = np.sqrt(np.linalg.eigvalsh(np.cov(arc))[0])
+    radius = 1 + np.sqrt(2) * deviation * across * np.cos(100 * angle)
+    text, _ = _curve(radius * [np.sin(angle), np.cos(angle)], "x", "y")
+    assert bool(text) == kept
+
+
+@pytest.mark.parametrize(
+    ("units", "angle", "count"),
+    [("mmm", False, 3), ("mpm", False, 1), ("mmm", True, 1)],
+)
+def test_pairs_of_lengths_of_one_unit_may_be_constrained(units, angle, count):
+    """Of x = y = z, in as many rows as it takes."""
+    t = np.linspace(0, 1, 9000)
+    q = [np.stack([t, t, t], axis=1)] * 2
+    names = dict(zip("xyz", units, strict=True))
+    columns = {
+        n: Column(n, "u", unit=u, angle=angle and n == "y") for n, u in names.items()
+    }
+    assert len(constraints(q, columns, "a.csv", accepted=False)) == count

@@ -1,5 +1,8 @@
 """Laws of recordings: structure, numbers, intervals."""
 
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import yaml
@@ -9,6 +12,7 @@ from scipy.signal import lfilter
 
 import leastaction
 from leastaction.core.model import simulate
+from leastaction.recordings import prediction_error
 from leastaction.recordings.demo import recorded_table
 from leastaction.recordings.inputs import BAND_LIMITED, HELD
 from leastaction.recordings.refusals import RecordingError
@@ -370,3 +374,93 @@ def test_friction_of_another_form_is_not_simply_found():
     found = learned(time[::fine], path[::fine] + noise, force[::fine])
     said = "**Law found, with reservations: the law misses 0."
     assert str(found).startswith(said) and "free runs of" in found.reservations[0]
+
+
+def stubbed(monkeypatch, **functions):
+    for name, function in functions.items():
+        monkeypatch.setattr(prediction_error, name, function)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A law by its support and criterion; the steps that it went through."""
+
+    support: tuple
+    criterion: float = 0.0
+    fit: tuple = ()
+
+    @property
+    def solution(self):
+        return self
+
+
+@pytest.mark.parametrize("moves", [False, True])
+@pytest.mark.parametrize(
+    ("delayed", "values", "expected"),
+    [
+        (False, (3.0, 1.0), "plain"),
+        (True, (3.0, 1.0), "late"),
+        (True, (1.0, 3.0), "plain"),
+    ]
+    + [(True, (None, 3.0), "late"), (True, (3.0, None), "plain")],
+)
+def test_the_likelier_of_two_starts_is_searched_on(
+    delayed, values, expected, moves, monkeypatch
+):
+    """Its width is profiled again if the terms have changed by the first profile."""
+    late = SimpleNamespace(name="late", value=values[1], candidates=None)
+    plain = SimpleNamespace(name="plain", value=values[0], candidates=None)
+    plain.inputs_to_begin_with = "inputs" if delayed else None
+    plain.driven_by = lambda inputs: late
+
+    def with_inputs(problem, equations):
+        if problem.value is None:
+            raise RecordingError(problem.name)
+        return problem, Trial((0, 1), problem.value), f"delay of {problem.name}"
+
+    def with_width(problem, near):
+        return replace(near, fit=(*near.fit, "width")), len(near.fit)
+
+    stubbed(
+        monkeypatch,
+        _with_inputs=with_inputs,
+        with_noise_of_runs=lambda fitted: (*fitted, "noise"),
+        with_width=with_width,
+        selected=lambda of, fitted: Trial(
+            (0,) if moves else (0, 1), fit=(*fitted, "terms")
+        ),
+        both_horizons=lambda of, near: near,
+    )
+    found = prediction_error.search(plain, None)
+    assert found.problem.name == expected and found.dynamics == f"delay of {expected}"
+    assert found.horizons.fit == ("noise", "width", "terms") + ("width",) * moves
+    assert found.of_width == (3 if moves else 1)
+    plain.value = late.value = None
+    with pytest.raises(RecordingError, match="late" if delayed else "plain"):
+        prediction_error.search(plain, None)
+
+
+@pytest.mark.parametrize("formed", [False, True])
+def test_delays_are_sought_again_where_the_form_of_inputs_changes(formed, monkeypatch):
+    steps = []
+
+    def dynamics(problem, law):
+        steps.append(law)
+        return problem, law + ["delay"], "dynamics"
+
+    def likeliest(problem, law):
+        return (replace(problem, motion="other") if formed else problem), law + ["form"]
+
+    stubbed(
+        monkeypatch,
+        first_law=lambda problem, equations: SimpleNamespace(motion="begun"),
+        accurate=lambda begun: begun,
+        selected=lambda of, begun: [begun.motion],
+        with_input_dynamics=dynamics,
+        of_likeliest_form=likeliest,
+    )
+    problem = prediction_error.Problem(*[None] * 12)
+    found, law, _ = prediction_error._with_inputs(problem, None)
+    assert found.motion == ("other" if formed else "begun")
+    again = ["form", "delay"] if formed else []
+    assert law == ["begun", "delay", *again] and len(steps) == 1 + formed

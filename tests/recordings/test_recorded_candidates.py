@@ -1,17 +1,23 @@
 """Candidates of a recording: which, their prices and motions."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
+import xarray as xr
 from sympy import lambdify
 
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.expressions import parse
 from leastaction.core.library import Library
+from leastaction.recordings import candidates as candidates_module
 from leastaction.recordings.candidates import (
+    distinct_forces,
     feeding_losses,
     one_two_five,
     oscillators,
     prices,
+    sliding_equations,
     smooth_friction,
     touched,
 )
@@ -222,3 +228,62 @@ def test_dry_friction_is_smooth_within_its_width():
     assert float(found.subs(v, 0.3)) == pytest.approx(np.sqrt(0.1))
     square = parse("xdot**2", NAMES)
     assert smooth_friction(square, 0.1) is square
+
+
+@pytest.mark.parametrize("sizes", [(0, 0), (-90, 90)])
+@pytest.mark.parametrize(("distinct", "stays"), [(1e-5, True), (1e-6, False)])
+def test_forces_of_simpler_terms_are_left_out_in_any_unit(distinct, stays, sizes, rng):
+    """The dearer one of those that depend; what has a mass is not touched."""
+    forces = np.linalg.qr(rng.standard_normal((50, 14)))[0]
+    forces[:, 1] = forces[:, 0]  # both with a mass
+    forces[:, 4] = forces[:, 2] - 2 * forces[:, 3]  # cos(2*a), the dearer one
+    forces[:, 9] = forces[:, 5] + 3 * forces[:, 7]
+    forces[:, 11] = forces[:, 8] + distinct * forces[:, 13]
+    scale = 10.0 ** rng.uniform(*sizes, 14)
+    gram = (forces * scale).T @ (forces * scale)
+    equations = xr.Dataset(
+        {"gram": (("r", "column", "other"), gram[None, :13, :13])},
+        {"column": [f"term {k}" for k in range(13)]},
+    )
+    left = distinct_forces(library_of(), np.arange(13), equations)
+    gone = {4, 9} if stays else {4, 9, 11}
+    assert left.tolist() == [k for k in range(13) if k not in gone]
+    # Alone, a dear one has a force of its own.
+    chosen = np.array([0, 4, 9, 12])
+    assert distinct_forces(library_of(), chosen, equations).tolist() == chosen.tolist()
+
+
+@dataclass
+class Motions:
+    """Terms and losses that are compiled, and the width of dry friction."""
+
+    terms: list
+    losses: list
+    width: float = 0.0
+
+
+@pytest.mark.parametrize(("driven", "share"), [(False, 0.01), (True, 0.005)])
+@pytest.mark.parametrize("rms", [1.0, 0.099, 230.0])
+def test_dry_friction_turns_within_a_hundredth_of_the_velocity(
+    driven, share, rms, monkeypatch
+):
+    """Half of it if an input is recorded; 1, 2 or 5 times a power of ten below it."""
+    monkeypatch.setattr(
+        candidates_module,
+        "variational_equations",
+        lambda terms, names, losses: Motions(terms, losses),
+    )
+    wave = rms * np.sqrt(2) * np.cos(np.linspace(0, 40 * np.pi, 4000, endpoint=False))
+    equations = xr.Dataset(
+        {"qdot": (("r", "t", "dof"), np.tile(wave[None, :, None], 2))}
+    )
+    library, columns = library_of(), np.array([0, 3, 7, 8])
+    found, width = sliding_equations(library, columns, equations, driven)
+    assert found.width == width
+    assert width <= share * rms < 2.5 * width
+    assert float(f"{width:e}"[0]) in (1, 2, 5) and float(f"{width:.0e}") == width
+    assert [str(t) for t in found.terms] == ["xdot**2", "cos(a)"]
+    viscous, dry = found.losses
+    assert str(viscous) == "xdot**2"
+    adot, w = symbols(["adot"])[0], candidates_module.WIDTH
+    assert dry.subs({w: 0.5, adot: -1.2}) == pytest.approx(1.3)

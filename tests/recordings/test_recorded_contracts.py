@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from leastaction.core.contracts import problems
 from leastaction.recordings.contracts import (
     CONTRACTS,
     amount,
@@ -75,3 +76,15 @@ def test_units_that_are_shown():
 
 def test_no_contract_is_one_of_a_sweep():
     assert not any(contract.swept for contract in CONTRACTS.values())
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_no_recording_has_a_sweep_over_noise(name):
+    """Its arrays have their dimensions and no other."""
+    for swept in ((), ("noise_level",)):
+        arrays = {}
+        for variable, one in CONTRACTS[name].variables.items():
+            dims = (*swept, *one.dims)
+            about = {"units": "", "long_name": ""}
+            arrays[variable] = xr.Variable(dims, np.ones([1] * len(dims)), about)
+        assert len(problems(xr.Dataset(arrays), name)) == len(arrays) * len(swept)

@@ -112,6 +112,9 @@ def test_a_missed_force_has_the_power_of_its_band(driven):
     expected = np.sqrt(2 * 3 * np.array([0.5, 0.8])) * levels.process / size
     found = missed_force(problem, model, equations)
     np.testing.assert_allclose(found, expected)
+    # In other units of force.
+    near.c, levels.process, push[:] = 1e-9 * near.c, 1e-9 * levels.process, 1e-9 * push
+    np.testing.assert_allclose(missed_force(problem, model, equations), expected)
     levels.is_free = np.array([True, False])
     assert missed_force(problem, model, equations)[1] == 0.0
 

@@ -7,8 +7,10 @@ from leastaction.snapshots.discrete_lagrangian import (
     discrete_euler_lagrange,
     discrete_mass,
     discrete_momenta,
+    mass_conditions,
     massive,
     mean_discrete_mass,
+    pair_states,
     pairs,
     rule_points,
 )
@@ -122,6 +124,26 @@ def test_a_direction_without_mass_is_given_one(rule):
     expected = np.einsum("i,j,ijf->f", vector, vector, mean)
     np.testing.assert_allclose(row, expected, rtol=0, atol=1e-12)
     assert massive(basis, np.array([0.0, 0.0, 1.0]), POSITIONS, H, rule) is None
+
+
+@pytest.mark.parametrize("theta", [None, 0.0, 0.25, 1.0])
+def test_a_state_is_on_the_line_between_two_positions(theta):
+    """In its middle if no place is named, with the velocity of the step."""
+    found = pair_states(FIRST, SECOND, H, *(() if theta is None else (theta,)))
+    place = FIRST + (0.5 if theta is None else theta) * (SECOND - FIRST)
+    np.testing.assert_allclose(found, np.hstack([place, (SECOND - FIRST) / H]))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_conditions_are_a_mean_mass_of_one_and_no_energy_at_rest_in_the_centre(rule):
+    basis = Expressions(LAGRANGIAN, V[0] ** 2 * Q[1] + Q[0] + 3 * V[1])
+    rows, values = mass_conditions(basis, POSITIONS, H, rule)
+    first, second = pairs(POSITIONS)
+    mass = mean_discrete_mass(basis, first, second, H, rule)
+    centre = np.r_[(first + second).mean(axis=0) / 2, 0.0, 0.0]
+    rest = basis.partial(centre[None])[0]
+    np.testing.assert_allclose(rows, [mass, rest])
+    assert list(values) == [1.0, 0.0]
 
 
 def test_continuous_rows_vanish_on_a_total_time_derivative():

@@ -53,17 +53,23 @@ def motion_of(rng, trajectories=4, samples=50, noise=0.0, **more):
 
 
 @pytest.mark.parametrize("groups", [1, 3])
-def test_the_bias_of_quadratic_moments_is_the_covariance(rng, groups):
-    motion = motion_of(rng, noise=0.3)
+@pytest.mark.parametrize("noises", [(0.3,), (0.3, 0.1)])
+def test_the_bias_of_quadratic_moments_is_the_covariance(rng, groups, noises):
+    """That of every coordinate, with an error of its own."""
+    each = [motion_of(rng, noise=noise) for noise in noises]
+    states = tuple(np.concatenate([m.states[k] for m in each], 2) for k in range(3))
+    spread = np.concatenate([m.spread for m in each], axis=-1)
+    motion = Smoothed(states, spread, each[0].used)
     gram, inertia = corrected_moments(Oscillator(), BOTH, motion, groups)
     assert gram.shape == (4 * groups, 2, 2)
-    rows = np.concatenate([motion.states[0], motion.states[2]], axis=2)
-    covariance = 0.3**2 * np.array([[1.0, 1.0], [1.0, 5.0]])
+    rows = np.stack([motion.states[0], motion.states[2]], axis=3)
+    covariance = np.square(noises).sum() * np.array([[1.0, 1.0], [1.0, 5.0]])
     expected = []
     for part in np.array_split(rows, groups, axis=1):
-        for each in part:
-            expected.append(each.T @ each - len(each) * covariance)
-    np.testing.assert_allclose(gram, expected)
+        for one in part:
+            square = np.einsum("tai,taj->ij", one, one)
+            expected.append(square - len(one) * covariance)
+    np.testing.assert_allclose(gram, expected, atol=1e-9)
     np.testing.assert_allclose(inertia[:, 1, 1], gram[:, 1, 1])
     assert not inertia[:, 0].any()
 

@@ -282,7 +282,7 @@ def check(
 ) -> xr.Dataset:
     """Return `dataset`; ContractError with its :func:`problems`, if there are any."""
     kind = str(dataset.attrs.get("contract", name))
-    if not {kind, name} <= set(contracts()):
+    if not {kind, str(name)} <= set(contracts()):
         families.extend()
     if kind not in contracts():
         raise ContractError(

@@ -99,6 +99,11 @@ class Symmetry:
         return 2 * np.pi * (self.violation + self.bound)
 
     @property
+    def is_open(self) -> bool:
+        """Whether nothing is known: undecided, and p·ξ may change by its rms."""
+        return self.verdict == "undecided" and self.change >= MOST_CHANGE
+
+    @property
     def kind(self) -> str:
         """Translation, rotation, skew rotation, or affine map."""
         a = self.matrix
@@ -128,6 +133,8 @@ class Symmetry:
         if not np.isnan(self.log_odds):
             numbers += f", log odds {self.log_odds:.3g}"
         change = f"changes by at most {100 * self.change:.2g} % of its rms per period"
+        if self.is_open:
+            change = "of which nothing is known: it may change by its rms in a period"
         return {
             "found": f"conserved: {quantity}, {change}, {numbers}",
             "undecided": f"undecided: {quantity}, {change}",
@@ -262,7 +269,7 @@ class Invariance:
         residual = projected @ coefficients
         self._violation = residual.T @ residual / count
         self._spread = projected @ factor.T
-        cut = projected @ (truncation + np.zeros_like(coefficients))
+        cut = projected @ np.broadcast_to(truncation, coefficients.shape)
         square = size.T @ size / len(size)
         self._size = square + ROUND_OFF * np.diag(np.diag(square))
         self._allowed = cut.T @ cut / count + LEAST_BOUND**2 * self._size

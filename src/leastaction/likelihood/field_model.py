@@ -118,8 +118,9 @@ class SensedField:
         model = likelihood_of(
             self.candidates, self.modal, sensed, self.coefficients, count
         ).model
-        structure = Structure(tuple(self.columns), "equal")
-        of_record = model.innovations(structure, self.dataset["theta"].values[0])
+        law = Structure(tuple(self.columns), "equal"), self.dataset["theta"].values[0]
+        model.records = model.centred(*law)
+        of_record = model.innovations(*law)
         filtered = [of_record(k) for k in range(len(sensed.records))]
         if any(one is None for one in filtered):
             nothing = np.full_like(readings["reading"].values[0], np.inf)

@@ -236,6 +236,7 @@ def _searched(readings: Readings, candidates: Candidates, search_terms: bool):
         likelihood = likelihood_of(fields, full, readings, begun, dof)
     else:
         raise ValueError(NO_LINE)
+    readings = readings._replace(records=likelihood.model.centred(*law))
     # Functions that are the modes of the law itself converge fastest.
     likelihood = likelihood_of(fields, full, readings, coefficients, dof)
     fit = likelihood.fit(*law)
@@ -487,6 +488,7 @@ def refined(
 ) -> tuple[Likelihood, Fit]:
     """Likelihood with `FINER` times as many modes, and the same law at its maximum."""
     coefficients = model.parameters(fit.structure, fit.theta).coefficients
+    readings = readings._replace(records=model.records)  # without their means
     more = int(np.ceil(FINER * model.dof))
     full = Modal.of(candidates, readings.line, readings.places, more + 2 * SPARE)
     likelihood = likelihood_of(candidates, full, readings, coefficients, more)

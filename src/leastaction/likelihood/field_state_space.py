@@ -22,8 +22,8 @@ from numpy.polynomial import Polynomial, legendre
 
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.library import Damper, multiples
-from leastaction.ensembles.sensor_records import Channels
-from leastaction.ensembles.state_space import StateSpace
+from leastaction.ensembles.sensor_records import Channels, Record
+from leastaction.ensembles.state_space import StateSpace, Structure
 
 # Essential conditions at an end: u = 0; u = u_x = 0.
 CONDITIONS = {"free": 0, "fixed": 1, "clamped": 2}
@@ -334,6 +334,27 @@ class FieldStateSpace(StateSpace):
         size = [np.sqrt(np.mean(m**2 @ q**2)) for m in modal.stiffness]
         size += [np.sqrt(np.mean(m**2 @ v**2)) for m in modal.damping]
         return float(np.sqrt(np.mean((v**2 / q) ** 2))), np.array(size)
+
+    def centred(self, structure: Structure, theta: np.ndarray) -> list[Record]:
+        """Records without the means of the channels, by generalised least squares.
+
+        Of accelerations, whose spectrum is zero at zero frequency, the mean of samples
+        is far worse: it is the velocity that a record has gained, over its length.
+        """
+        run = self._linear(structure, self.parameters(structure, theta))
+
+        def filtered(means) -> np.ndarray:
+            parts = []
+            for number, record in enumerate(self.records):
+                e, V = np.zeros_like(record.y), np.ones_like(record.y)
+                run(number, record.y - means, e, V)
+                parts.append((e / np.sqrt(V)).ravel())
+            return np.concatenate(parts)
+
+        first = filtered(0.0)
+        by_mean = [first - filtered(one) for one in np.eye(len(self.channels.names))]
+        means = np.linalg.lstsq(np.transpose(by_mean), first)[0]
+        return [record._replace(y=record.y - means) for record in self.records]
 
     def at(self, coefficients: np.ndarray, state=None):
         """M⁻¹, acceleration without a force, and its slopes, at a state (0 if None)."""

@@ -184,7 +184,7 @@ def grown(law: PortStructure, data: Quadratic, allowed: np.ndarray) -> Fit:
     free = allowed & free & (law.kinds != CROSS)
     fit = fitted(law, data, alternating(law, data, free), free)
     while True:
-        slopes = data.matrix @ law.jacobian(fit.theta) / np.sqrt(data.inflation)
+        slopes = data.matrix @ law.jacobian(fit.theta)
         left = data.target - data.matrix @ law.coefficients(fit.theta)
         basis, _ = np.linalg.qr(slopes[:, fit.free])
         rest = slopes - basis @ (basis.T @ slopes)

@@ -137,7 +137,8 @@ def fit_circle(squared: Callable, rows: np.ndarray, count: int) -> Circle:
     """
     start = _least(squared, rows, np.ones(count), lambda s: s, "linear")
     deviation = _deviations(squared, rows, start, np.sqrt)
-    usual = LARGEST_USUAL_DEVIATION * np.median(np.abs(deviation)) + 1e-300
+    round_off = np.finfo(float).eps * np.abs(rows).max()
+    usual = LARGEST_USUAL_DEVIATION * max(np.median(np.abs(deviation)), round_off)
 
     def centre(chosen: np.ndarray, begin: np.ndarray) -> np.ndarray:
         return _least(squared, chosen, begin, np.sqrt, "soft_l1", usual)

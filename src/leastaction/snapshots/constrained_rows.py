@@ -214,7 +214,7 @@ def evidence_maximisation(
     others = compressed(rows[~held].reshape(-1, theta.shape[1]))
     all_rows = np.concatenate([others, *rows[held]])
     # As many directions in every case, so that cases can be put together.
-    room = min(len(all_rows), basis.size - len(conditions[0]))
+    room = min(len(all_rows), basis.size - equations.sizes["constraint"])
     system, damping, conditions = probable(
         all_rows, conditions, lambda b: massive(basis, b, positions, *about), len(theta)
     )

@@ -69,13 +69,12 @@ def row_jacobian(
     order of :func:`~.discrete_lagrangian.discrete_euler_lagrange`.
     """
     (count, times, n), eye = positions.shape, np.eye(positions.shape[-1])
+    every = factors(2 * n, 2)
+    axes = range(2 * n)
+    entries = [[every.index((min(i, j), max(i, j))) for j in axes] for i in axes]
     matrix = np.zeros((count * (times - 1), 2 * n, 2 * n))
     for weight, theta, states in quadrature(*pairs(positions), time_step, rule):
-        hessian = np.empty((2 * n, 2 * n, len(states)))
-        second = basis.derivatives(states, coefficients, 2)
-        for axes, values in zip(factors(2 * n, 2), second, strict=True):
-            if len(axes) == 2:
-                hessian[axes] = hessian[axes[::-1]] = values
+        hessian = basis.derivatives(states, coefficients, 2)[entries]
         # (q, q̇) of a point by the two positions.
         ends = np.block([[(1 - theta) * eye, theta * eye], [-eye, eye]])
         ends[n:] /= time_step
