@@ -296,6 +296,21 @@ def test_lost_frames_are_gaps(plain, tmp_path):
     assert np.abs(error).max() < 1e-3
 
 
+def test_cells_that_hold_over_the_one_before_are_missing_rows(plain, tmp_path):
+    """A logger writes again what the sensor has not measured anew."""
+    table = [list(r) for r in ROWS]
+    for n in [300, 420, 421, 500]:
+        table[n][2] = table[n - 1][2]
+    write(tmp_path, table)
+    found = imported(rig(), tmp_path)
+    assert "4 samples of column 'theta' (0.1 %) repeat the one before" in warnings(
+        found
+    )
+    assert "in 4 rows a cell of the motion is empty" in warnings(found)
+    error = found["q"].values - plain["q"].values
+    assert np.abs(error).max() < 1e-3
+
+
 def test_held_out_trajectories_are_not_seen_by_training(plain):
     assert plain["held_out"].values.sum() == 1
     sizes = [np.ptp(plain["q"].values[0, p]) for p in pieces(plain)]

@@ -132,7 +132,7 @@ def driven_law(**changes):
         values[f"input_{what}_std"] = ("replicate", "dof"), zeros + np.nan
     numbers = {"period": 1.0, "free_run_ratio": 1.0, "missed_tone": np.nan}
     numbers |= {"memory_ratio": 0.0, "converged": 1, "blocks": 1000}
-    numbers |= {"criterion_value": -5.0}
+    numbers |= {"criterion_value": -5.0, "kurtosis": 0.1}
     values |= {k: ("replicate", [x]) for k, x in numbers.items()}
     data = xr.Dataset(values)
     for name, value in changes.items():
@@ -195,6 +195,8 @@ def test_a_run_that_noise_of_its_start_leads_astray_is_no_fault_of_the_law(
 
 RESERVED = [
     ({}, {}, ""),
+    ({"kurtosis": 2.9}, {}, ""),
+    ({"kurtosis": 3.1}, {}, "a few samples are far off"),
     ({"converged": 0}, {}, "did not converge"),
     ({}, {"force": [0.049, np.nan]}, ""),
     ({}, {"force": [0.051, np.nan]}, "misses 5.1 % of the recorded force"),

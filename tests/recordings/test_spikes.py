@@ -8,7 +8,7 @@ import pytest
 from leastaction.recordings import spikes
 from leastaction.recordings.columns import Column
 from leastaction.recordings.refusals import RecordingError
-from leastaction.recordings.spikes import refuse_jumps, replace_spikes
+from leastaction.recordings.spikes import empty_stale, refuse_jumps, replace_spikes
 from leastaction.recordings.splitting import Trajectory
 
 ROWS = np.arange(400)
@@ -119,6 +119,53 @@ def test_beside_spikes_that_repeat_good_samples_stay(samples, sign, even, rng):
     kept = ~spikes_of[4:-4]
     np.testing.assert_array_equal(one.values[kept, 0], y[4:-4][kept])
     np.testing.assert_allclose(one.values[:, 0], y[4:-4], atol=5e-3)
+
+
+def held_over(y, rows):
+    """Each of the rows repeats the one before, from the first on."""
+    y = y.copy()
+    for row in rows:
+        y[row] = y[row - 1]
+    return y
+
+
+SCATTERED = np.unique(np.random.default_rng(2).integers(5, 395, 40))
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-4])
+@pytest.mark.parametrize(
+    ("rows", "stale"),
+    [
+        (SCATTERED, True),
+        ([60], True),
+        (np.arange(3, 36, 2), True),  # a sensor of half the rate
+        (np.arange(60, 64), True),
+        (np.arange(60, 65), False),  # a gap
+    ],
+)
+def test_a_sample_that_repeats_the_one_before_in_motion_is_none(
+    rows, stale, noise, rng
+):
+    """The others stay, whatever the noise."""
+    y = np.cos(np.arange(400) / 12) + noise * rng.standard_normal(400)
+    other = y[::-1].copy()
+    one = trajectory(held_over(y, rows), other)
+    texts = empty_stale([one], {0: "x", 1: "y"}, 5.0)
+    assert len(texts) == stale and all(f"{len(rows)} samples" in t for t in texts)
+    empty = np.isnan(one.values[:, 0])
+    np.testing.assert_array_equal(np.flatnonzero(empty), rows if stale else [])
+    np.testing.assert_array_equal(one.values[:, 1], other)
+
+
+def test_repeats_that_the_motion_explains_are_measurements(rng):
+    """Of an encoder, of few digits at a turn, at rest, and of a clipped sensor."""
+    y = np.cos(np.arange(400) / 12)
+    rest = np.where(ROWS < 200, y, y[200])
+    series = (0.05 * np.rint(20 * y), np.round(y, 3), np.clip(y, -0.9, 0.9), rest)
+    one = trajectory(*series)
+    assert all((np.diff(each) == 0).any() for each in series)
+    assert empty_stale([one], dict(enumerate("abcd")), 5.0) == []
+    np.testing.assert_array_equal(one.values, np.stack(series, axis=1))
 
 
 @pytest.mark.parametrize(("steps", "count"), [(1, 0), (2, 1)])

@@ -33,7 +33,7 @@ from leastaction.recordings.pivot import (
     smooth_sources,
 )
 from leastaction.recordings.refusals import reject
-from leastaction.recordings.spikes import refuse_jumps, replace_spikes
+from leastaction.recordings.spikes import empty_stale, refuse_jumps, replace_spikes
 from leastaction.recordings.splitting import (
     LEAST_ROWS,
     Clock,
@@ -88,7 +88,9 @@ def _measurements(settings: Mapping) -> xr.Dataset:
     smooth = [c for k in ("q", "qdot", "qddot") for c in measured[k].values()]
     columns = [*smooth, *measured["input"].values()]
     read = read_trajectories(section["files"], section, raw_columns(columns))
-    texts = [*remarks_of_units(section, read.headings, channels), *fill_inputs(read)]
+    texts = remarks_of_units(section, read.headings, channels)
+    moving = {k: read.names[k] for k in np.flatnonzero(~read.sparse)}
+    texts += [*empty_stale(read.done, moving, read.gap), *fill_inputs(read)]
     trajectories = read.done
     used = sum(len(t.time) for t in trajectories)
     clean = smooth_sources(smooth)

@@ -46,6 +46,7 @@ DESCRIBED = variables(
         converged [1] whether a further step would be a fraction of every error bar
         equivalent_models [1] models that fit alike, as JSON
         whiteness_p_value [1] p-value of Ljung and Box's test of innovations
+        kurtosis [1] largest excess kurtosis of the innovations of a sensor
         free_run_ratio [1] misfit of whole runs over the noise of the sensor; \
 infinite where nothing follows them
         corrections [1] terms smaller than what is missed, coefficient, standard \
@@ -172,7 +173,9 @@ def _values(model, noise, equations, gain):
     amplitude = np.array([oscillation(motion.y[p], turn) for p in motion.parts])
     near, far = model.horizons.near.levels, model.horizons.far
     run = np.inf if far is None else far.levels.sensor
+    white = law.fit.innovations.standardised()
     numbers = {
+        "kurtosis": max(np.mean(z**4) / np.mean(z**2) ** 2 - 3 for z in white),
         "blocks": noise.stretches or law.fit.innovations.count,
         "stretches": noise.stretches,
         "whiteness_p_value": noise.whiteness,

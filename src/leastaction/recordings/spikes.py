@@ -1,4 +1,4 @@
-"""Spikes of a sensor: single samples that none of their neighbours expects."""
+"""Samples that their neighbours do not expect: jumps, spikes, values held over."""
 
 from collections.abc import Mapping, Sequence
 
@@ -74,6 +74,62 @@ def _is_quiet(misses: np.ndarray, i: int, height: float) -> bool:
     behind = misses[i + 3 : i + 3 + BESIDE_JUMP]
     around = np.abs(np.concatenate([before, behind]))
     return bool(around.max(initial=0.0) < QUIET_BESIDE * abs(height))
+
+
+def empty_stale(
+    trajectories: Sequence[Trajectory], columns: Mapping[int, str], gap: float
+) -> list[str]:
+    """Empty cells that hold over the sample before, in place; a sentence per column.
+
+    A continuous reading repeats the one before by chance where the motion turns, and
+    that of an encoder within its step: a spline through all others expects it there.
+    Where it expects most of them elsewhere, the sensor was not read, and none is a
+    measurement. Rests of `gap` samples and more stay, and those at an extreme.
+    """
+    texts = []
+    for place, name in columns.items():
+        series = [t.values[:, place] for t in trajectories]
+        held = [_held_over(y, gap) for y in series]
+        count = sum(map(np.count_nonzero, held))
+        if not count:
+            continue
+        step = encoder_step([y[np.isfinite(y)] for y in series])[0]
+        parts = zip(series, held, trajectories, strict=True)
+        off = [_off(y, mask, t.time, step) for y, mask, t in parts if mask.any()]
+        if np.median(np.concatenate(off)) < 1:
+            continue
+        for y, mask in zip(series, held, strict=True):
+            y[mask] = np.nan
+        percent = 100 * count / sum(map(len, series))
+        texts.append(
+            f"{count} samples of column {name!r} ({percent:.2g} %) repeat the one "
+            "before while the motion goes on: the sensor held its value, and their "
+            "cells count as empty"
+        )
+    return texts
+
+
+def _held_over(y: np.ndarray, gap: float) -> np.ndarray:
+    """Samples that repeat the one before, but of long rests and at an extreme."""
+    repeats = np.append(False, np.diff(y) == 0)
+    edges = np.flatnonzero(np.diff(repeats, prepend=False, append=False))
+    for first, last in edges.reshape(-1, 2):
+        if last - first >= gap or y[first] in (np.nanmin(y), np.nanmax(y)):
+            repeats[first:last] = False
+    return repeats
+
+
+def _off(y: np.ndarray, held: np.ndarray, time: np.ndarray, step: float) -> np.ndarray:
+    """Distance of held samples from a spline through all others, over its limit.
+
+    Noise gives the third differences of these √20 of its standard deviation.
+    """
+    from scipy.interpolate import CubicSpline
+
+    others = np.isfinite(y) & ~held
+    noise = STD_PER_MEDIAN * np.median(np.abs(_misses(y[others]))) / 20**0.5
+    limit = max(DEVIATIONS * noise, step, 1e-300)
+    return np.abs(y[held] - CubicSpline(time[others], y[others])(time[held])) / limit
 
 
 def replace_spikes(
