@@ -1,5 +1,7 @@
 """Affine symmetries of laws of written terms, and their Noether quantities."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -212,6 +214,16 @@ def test_a_generator_is_put_into_words():
     open_one = affine([1, 0], np.zeros((2, 2)), decided=False)
     assert open_one.described("xy") == (
         "undecided: p_x (translation), changes by at most 1.9 % of its rms per period"
+    )
+    assert not open_one.is_open and not replace(odds, bound=9.0).is_open
+    below, above = (
+        replace(open_one, bound=share / (2 * np.pi) - open_one.violation)
+        for share in (0.999, 1.001)
+    )
+    assert not below.is_open and above.is_open
+    assert above.described("xy") == (
+        "undecided: p_x (translation), of which nothing is known: it may change by its "
+        "rms in a period"
     )
     denied = affine([1, 0], np.zeros((2, 2)), violation=0.5)
     assert denied.described("xy") == (

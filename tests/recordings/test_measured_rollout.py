@@ -393,9 +393,12 @@ def test_inputs_act_as_the_law_says():
     model = model_of(LAW, np.tile(LAW, (2, 1)))
     model = model.assign({k: (("replicate", "dof"), [[v]]) for k, v in about.items()})
     model["input_degree"] = "replicate", [1]
-    inputs = CompiledLaw(observations, model).inputs
+    law = CompiledLaw(observations, model)
+    inputs = law.inputs
     np.testing.assert_array_equal(inputs.recorded, 3 * driven[0])
     assert (inputs.lag, inputs.time_constant, inputs.degree) == (0.1, 0.2, 1)
+    force = law._motion(slice(7, 20))[0].force(1)
+    np.testing.assert_allclose(force, inputs.at(np.arange(7, 20), (0.0, 0.5)))
 
 
 def test_a_correction_is_part_of_predictions_of_a_sample_alone():
@@ -504,7 +507,7 @@ def test_held_out_motions_are_predicted(held, loud, start, is_driven, monkeypatc
     monkeypatch.setattr(f"{module}.energy_and_force_units", units)
     monkeypatch.setattr(f"{module}.CompiledLaw", Told)
     data = measured(np.arange(30.0), np.cos(np.arange(50.0)))
-    push = np.r_[np.full(30, np.sqrt((8 - 5 * loud**2) / 3)), np.full(50, loud)]
+    push = 3 * np.r_[np.full(30, np.sqrt((8 - 5 * loud**2) / 3)), np.full(50, loud)]
     data["input"] = ("replicate", "sample", "dof"), push[None, :, None]
     data["held_out"] = "trajectory", held
     data = data.assign_coords(

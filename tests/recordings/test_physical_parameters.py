@@ -308,21 +308,25 @@ def test_coefficients_are_correlated_as_points_around_the_law(correlation, sign,
     np.testing.assert_allclose(covariance_of(law), np.diag([1e-4, 9e-4]))
 
 
-def test_quantities_are_those_about_the_equilibrium():
-    """x₀ of K x + 4 c x³ = F, whose slope is K + 12 c x₀²."""
+@pytest.mark.parametrize("metre", [1.0, 1e6])
+def test_quantities_are_those_about_the_equilibrium(metre):
+    """x₀ of K x + 4 c x³ = F, whose slope is K + 12 c x₀²; in any unit of length."""
     potential = np.polynomial.Polynomial([-PUSH, K, 0, 4 * CUBIC])
     (x0,) = [r.real for r in potential.roots() if abs(r.imag) < 1e-9]
+    values = {"c_0": M / 2, "c_1": -K / 2, "c_2": PUSH, "c_3": -CUBIC}
+    powers = dict(zip(values, (2, 2, 1, 4), strict=True))
     system = la.System(
         "c_0*xdot**2 + c_1*x**2 + c_2*x + c_3*x**4",
-        {"c_0": M / 2, "c_1": -K / 2, "c_2": PUSH, "c_3": -CUBIC},
+        {name: value * metre ** -powers[name] for name, value in values.items()},
     )
-    law = law_of(system, [0, 1, 2, 3], [0.0, 0.0, 0.0, 0.02])
-    found = rows(law, measured(LINE))
+    law = law_of(system, [0, 1, 2, 3], [0.0, 0.0, 0.0, 0.02 * metre**-4])
+    found = rows(law, measured(metre * LINE))
     stiffness = potential.deriv()(x0)
-    assert found["stiffness"][0] == pytest.approx(stiffness)
+    assert found["stiffness"][0] * metre**2 == pytest.approx(stiffness)
     # It moves with c by 12 x₀², and with x₀, whose slope is −4 x₀³ / stiffness.
     slope = 12 * x0**2 - 24 * CUBIC * x0 * 4 * x0**3 / stiffness
-    assert found["stiffness"][1] == pytest.approx(0.02 * slope, rel=1e-4)
+    error = found["stiffness"][1] * metre**2
+    assert error == pytest.approx(0.02 * slope, rel=1e-4)
     assert "constant force" not in found
 
 
@@ -440,3 +444,22 @@ def test_terms_are_grouped_that_move_a_quantity_by_its_error(coefficient, named)
     found = rows(law, measured(LINE))
     assert found["stiffness"][3] == ("6 of `x**4`" if named else "")
     assert found["mass"][3] == "" and found["natural frequency"][3] == ""
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_parameter_without_a_spread_is_uncorrelated():
+    """Its standard error is below the rounding of its coefficient."""
+    left = np.array([[1.0, 3.0, 7.0], [2.0, 5.0, 7.0], [3.0, 4.0, 7.0]])
+    data = xr.Dataset(
+        {
+            "coefficient_std": ("term", [0.1, 0.2]),
+            "dissipation_coefficient_std": ("dissipation_term", [1e-30]),
+            "column_position": ("column", [0, 1, 2]),
+            "jackknife_coefficient": (("point", "column"), left),
+        }
+    )
+    parameters = dict.fromkeys(("c_0", "c_1", "d_0"))
+    law = SimpleNamespace(dataset=data, system=SimpleNamespace(parameters=parameters))
+    expected = np.diag([0.1, 0.2, 1e-30]) ** 2
+    expected[0, 1] = expected[1, 0] = 0.5 * 0.1 * 0.2
+    np.testing.assert_allclose(covariance_of(law), expected, atol=1e-70)

@@ -1,5 +1,7 @@
 """Candidates of a recording: which, their prices and motions."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -8,12 +10,14 @@ from sympy import lambdify
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.expressions import parse
 from leastaction.core.library import Library
+from leastaction.recordings import candidates as candidates_module
 from leastaction.recordings.candidates import (
     distinct_forces,
     feeding_losses,
     one_two_five,
     oscillators,
     prices,
+    sliding_equations,
     smooth_friction,
     touched,
 )
@@ -247,3 +251,39 @@ def test_forces_of_simpler_terms_are_left_out_in_any_unit(distinct, stays, sizes
     # Alone, a dear one has a force of its own.
     chosen = np.array([0, 4, 9, 12])
     assert distinct_forces(library_of(), chosen, equations).tolist() == chosen.tolist()
+
+
+@dataclass
+class Motions:
+    """Terms and losses that are compiled, and the width of dry friction."""
+
+    terms: list
+    losses: list
+    width: float = 0.0
+
+
+@pytest.mark.parametrize(("driven", "share"), [(False, 0.01), (True, 0.005)])
+@pytest.mark.parametrize("rms", [1.0, 0.099, 230.0])
+def test_dry_friction_turns_within_a_hundredth_of_the_velocity(
+    driven, share, rms, monkeypatch
+):
+    """Half of it if an input is recorded; 1, 2 or 5 times a power of ten below it."""
+    monkeypatch.setattr(
+        candidates_module,
+        "variational_equations",
+        lambda terms, names, losses: Motions(terms, losses),
+    )
+    wave = rms * np.sqrt(2) * np.cos(np.linspace(0, 40 * np.pi, 4000, endpoint=False))
+    equations = xr.Dataset(
+        {"qdot": (("r", "t", "dof"), np.tile(wave[None, :, None], 2))}
+    )
+    library, columns = library_of(), np.array([0, 3, 7, 8])
+    found, width = sliding_equations(library, columns, equations, driven)
+    assert found.width == width
+    assert width <= share * rms < 2.5 * width
+    assert float(f"{width:e}"[0]) in (1, 2, 5) and float(f"{width:.0e}") == width
+    assert [str(t) for t in found.terms] == ["xdot**2", "cos(a)"]
+    viscous, dry = found.losses
+    assert str(viscous) == "xdot**2"
+    adot, w = symbols(["adot"])[0], candidates_module.WIDTH
+    assert dry.subs({w: 0.5, adot: -1.2}) == pytest.approx(1.3)

@@ -226,12 +226,20 @@ def test_a_file_gives_the_law_back():
     assert coordinates_of(xr.Dataset(attrs={"dof": ["x", "y"]})) == ("x", "y")
 
 
-SYMMETRY = SimpleNamespace(described=lambda names: f"symmetry of {', '.join(names)}")
+KNOWN, OPEN = (
+    SimpleNamespace(described=lambda names, t=text: f"{t} {names}", is_open=text != "a")
+    for text in "ab"
+)
 
 
 @pytest.mark.parametrize("shadow", [True, False])
-def test_a_law_prints_what_is_known_of_it(shadow):
-    law = replace(LAW, shadow=shadow, diagnostics=("6  rank",), symmetries=(SYMMETRY,))
+@pytest.mark.parametrize(
+    ("symmetries", "printed"),
+    [((KNOWN, OPEN), ["a ('q0',)"]), ((OPEN,), ["b ('q0',)"]), ((), [])],
+)
+def test_a_law_prints_what_is_known_of_it(shadow, symmetries, printed):
+    """Symmetries of which nothing is known only where there are no others."""
+    law = replace(LAW, shadow=shadow, diagnostics=("6  rank",), symmetries=symmetries)
     kind = "Inverse modified Lagrangian" if shadow else "Lagrangian"
     hint = (
         "L includes the error of its integrator: rollout(state, steps) is the motion, "
@@ -245,6 +253,6 @@ def test_a_law_prints_what_is_known_of_it(shadow):
         "  6  rank",
         *[hint] * shadow,
         "L is determined up to a factor and a null Lagrangian",
-        "symmetry of q0",
+        *printed,
     ]
     assert repr(law) == str(law)

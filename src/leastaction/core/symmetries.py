@@ -99,6 +99,11 @@ class Symmetry:
         return 2 * np.pi * (self.violation + self.bound)
 
     @property
+    def is_open(self) -> bool:
+        """Whether nothing is known: undecided, and p·ξ may change by its rms."""
+        return self.verdict == "undecided" and self.change >= MOST_CHANGE
+
+    @property
     def kind(self) -> str:
         """Translation, rotation, skew rotation, or affine map."""
         a = self.matrix
@@ -128,6 +133,8 @@ class Symmetry:
         if not np.isnan(self.log_odds):
             numbers += f", log odds {self.log_odds:.3g}"
         change = f"changes by at most {100 * self.change:.2g} % of its rms per period"
+        if self.is_open:
+            change = "of which nothing is known: it may change by its rms in a period"
         return {
             "found": f"conserved: {quantity}, {change}, {numbers}",
             "undecided": f"undecided: {quantity}, {change}",

@@ -274,7 +274,8 @@ class LearnedLagrangian:
                 "motion, hamiltonian(states, k) its energy up to h^k"
             )
         lines.append("L is determined up to a factor and a null Lagrangian")
-        lines += [one.described(self.coordinates) for one in self.symmetries]
+        known = [one for one in self.symmetries if not one.is_open]
+        lines += [one.described(self.coordinates) for one in known or self.symmetries]
         return "\n".join(lines)
 
     __repr__ = __str__
