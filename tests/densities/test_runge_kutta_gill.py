@@ -7,7 +7,11 @@ from density_support import oscillator
 from scipy.linalg import expm, solve_continuous_lyapunov
 
 from leastaction.core.system import System
-from leastaction.densities.runge_kutta_gill import integrator, stratonovich_acceleration
+from leastaction.densities.runge_kutta_gill import (
+    integrator,
+    stratonovich_acceleration,
+    stream,
+)
 
 PENDULUM = {
     "coordinates": {"th": {"unit": "rad"}},
@@ -42,6 +46,42 @@ def test_trajectories_side_by_side_are_those_one_by_one():
             integrate(state, normals[i : i + 1], 0.01, path)
             np.testing.assert_array_equal(path[0], paths[i])
             np.testing.assert_array_equal(state[:, 0], states[:, i])
+
+
+def samples(duration, burn_in, **more):
+    """Paths of five trajectories, (trajectory, step, state)."""
+    about = {
+        "time_step": 0.01,
+        "trajectories": 5,
+        "initial_state": {"th": 1, "thdot": 0},
+    }
+    about |= {"duration": duration, "burn_in": burn_in}
+    parts = [[] for _ in range(5)]
+    key = {"example": "pendulum", "seed": 3, "replicate": 1}
+    stream(
+        System.from_config(PENDULUM), about, lambda t, path: parts[t].append(path),
+        **key | more,
+    )  # fmt: skip
+    return np.array([np.concatenate(part) for part in parts])
+
+
+@pytest.mark.parametrize(("piece", "side_by_side"), [(7, 5), (200, 2), (25, 1)])
+def test_no_sample_depends_on_how_many_are_made_at_once(piece, side_by_side):
+    """Samples after a time of settling are those that follow it; seeds differ."""
+    paths = samples(1.0, 0.0)
+    assert paths.shape == (5, 100, 2)
+    pieces = samples(1.0, 0.0, piece=piece, side_by_side=side_by_side)
+    np.testing.assert_array_equal(paths, pieces)
+    later = samples(0.6, 0.4, piece=piece, side_by_side=side_by_side)
+    np.testing.assert_array_equal(later, paths[:, 40:])
+    assert len(np.unique(paths[:, -1, 0])) == 5
+    others = (
+        {"seed": 4},
+        {"replicate": 2},
+        {"purpose": "validate"},
+        {"example": "other"},
+    )
+    assert all((samples(0.1, 0.0, **one) != paths[:, :10]).any() for one in others)
 
 
 def test_it_is_of_the_fourth_order_under_a_held_force():

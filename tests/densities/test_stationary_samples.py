@@ -13,14 +13,14 @@ KEY = {"example": "test", "seed": 3, "replicate": 0}
 MOMENTS = {"degree": 4, "every": 7}
 
 
-def stored(settings, system=None, **division):
+def stored(settings):
     """Samples of every trajectory, kept in memory."""
     paths = {}
 
     def keep(trajectory, path):
         paths.setdefault(trajectory, []).append(path.copy())
 
-    stream(system or oscillator(), settings, keep, **KEY, **division)
+    stream(oscillator(), settings, keep, **KEY)
     return [np.concatenate(paths[t]) for t in sorted(paths)]
 
 
@@ -42,20 +42,6 @@ def test_streaming_is_storing(histogram):
         assert histogram["duration"][0, batch] == pytest.approx(0.01 * len(samples))
 
 
-def test_the_length_of_a_piece_changes_nothing():
-    settings = simulation(duration=20.0)
-    for one, other in zip(stored(settings), stored(settings, piece=333), strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
-@pytest.mark.parametrize("side_by_side", [1, 3])
-def test_the_number_of_trajectories_side_by_side_changes_nothing(side_by_side):
-    settings = simulation(duration=20.0)
-    others = stored(settings, side_by_side=side_by_side)
-    for one, other in zip(stored(settings), others, strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 def test_moments_of_a_path_do_not_depend_on_its_cuts():
     path = np.random.default_rng(2).standard_normal((1003, 2))
     moments = stationary_samples.MomentSums(2, 2, 5, 7)
@@ -72,6 +58,24 @@ def test_samples_outside_of_the_cells_count_as_samples():
     found = stationary_samples.histogram(oscillator(), narrow, **KEY, units={"x": "m"})
     share = found["count"].sum(("q_bin", "qdot_bin")) / found["samples"]
     assert 0.3 < float(share.mean()) < 0.6  # (0.683)² of a standard Gaussian
+
+
+def test_cells_are_named_by_their_centres():
+    """Means of the samples in cells of a smooth density are near their centres."""
+    grid = {"low": [-1.0, -0.6], "high": [0.6, 1.4], "bins": 5}
+    settings = simulation(histogram=grid, duration=20.0)
+    made = stationary_samples.histogram(oscillator(), settings, **KEY, units={"x": "m"})
+    samples, axes = np.concatenate(stored(settings)), ("q_bin", "qdot_bin")
+    inside = ((samples > grid["low"]) & (samples < grid["high"])).all(axis=1)
+    for k, axis in enumerate(axes):
+        width = (grid["high"][k] - grid["low"][k]) / 5
+        values, centres = samples[inside, k], made[axis].values
+        for centre, cell in zip(
+            centres, made["count"][0].sum("batch").sum(axes[1 - k]), strict=True
+        ):
+            near = np.abs(values - centre) < width / 2
+            assert near.sum() == cell
+            assert values[near].mean() == pytest.approx(centre, abs=width / 8)
 
 
 def test_replicates_and_burn_in_are_other_samples(histogram):

@@ -128,15 +128,20 @@ def test_moments_over_samples_vanish_at_the_truth_exactly():
     assert np.abs(moments @ [1, 4, 0.5, 1, 0.1]).max() > 1e-3
 
 
-def test_the_covariance_is_that_of_the_ito_integral():
-    """E[B ∂φ_m ∂φ_n] of φ = v and φ = v²: 1 and 4 E[v²]."""
-    equations = assembled(moments_of(8), "monomial_functions", "moment_fokker_planck")
+@pytest.mark.parametrize("deviation", [(1.0, 1.0), (0.5, 3.0)])
+def test_the_covariance_is_that_of_the_ito_integral(deviation):
+    """E[B ∂φ_m ∂φ_n] of φ = v, v², x v over their scales: 1, 4 E[v²], E[x²]."""
+    observations = moments_of(8, deviation)
+    equations = assembled(observations, "monomial_functions", "moment_fokker_planck")
     noise = equations["noise_gram"].values[0]
     tests = [tuple(e) for e in multi_indices(2, 4) if e[1]]
-    v, square = tests.index((0, 1)), tests.index((0, 2))
-    assert noise[3, v, v] == pytest.approx(1)
-    assert noise[3, square, square] == pytest.approx(4)
-    assert noise[4, v, v] == pytest.approx(1)  # E[x²]
+    v, square, both = (tests.index(e) for e in ((0, 1), (0, 2), (1, 1)))
+    x, rate = np.square(deviation)
+    assert noise[3, v, v] == pytest.approx(1 / rate)
+    assert noise[3, square, square] == pytest.approx(4 / rate)
+    assert noise[3, both, both] == pytest.approx(1 / rate)
+    assert noise[4, v, v] == pytest.approx(x / rate)  # B = x²
+    assert noise[3, v, both] == noise[3, v, square] == 0  # E[x] and E[v]
     assert noise[:3].any() == np.False_
 
 

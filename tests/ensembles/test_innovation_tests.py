@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from leastaction.ensembles import innovation_tests as tests
 from leastaction.ensembles.innovation_tests import (
@@ -36,6 +37,90 @@ def test_p_values_are_uniform(kind, rng):
     for level in (0.02, 0.1, 0.5):
         share = np.mean(np.array(found) < level)
         assert abs(share - level) < 4 * np.sqrt(level * (1 - level) / 400)
+
+
+@pytest.mark.parametrize("neighbours", [0.0, 0.2])
+@pytest.mark.parametrize(("most", "last"), [(200, 10), (4, 4)])
+@pytest.mark.parametrize("least", [0.0, 1.5])
+def test_ljung_and_box_is_a_sum_over_lags_up_to_a_quarter(
+    most, last, least, neighbours
+):
+    """Of n r_h², with the covariances that neighbours have; p of the worst channel."""
+    rng = np.random.default_rng(6)
+    series = [
+        (rng.standard_normal((n, 2)) + np.cos(1.3 * np.arange(n))[:, None]) * [1.0, 2.0]
+        for n in (43, 7, 25)
+    ]
+    first, p = (2 if neighbours else 1), []
+    for a in range(2):
+        square = max(np.mean(np.concatenate(series)[:, a] ** 2), least)
+        Q = 0.0
+        for h in range(first, last + 1):
+            pairs = [x[k, a] * x[k + h, a] for x in series for k in range(len(x) - h)]
+            Q += len(pairs) * (np.mean(pairs) / square) ** 2
+        # Covariances of √n r_h: 1 + 2ρ², 2ρ, ρ²; mean and variance of Q per lag.
+        one, two, three = 1 + 2 * neighbours**2, 2 * neighbours, neighbours**2
+        mean, half = one, one**2 + 2 * two**2 + 2 * three**2
+        count = last + 1 - first
+        p.append(chi2.sf(Q * mean / half, count * mean**2 / half))
+    made = ljung_box(series, most, neighbours, least)
+    assert made == pytest.approx(min(1.0, 2 * min(p)), rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [0.05, 0.5, 2.0])
+def test_the_largest_ordinate_is_exponential(size):
+    """1 − (1 − e^−g)^m, and its frequency, however small it is beside the mean."""
+    time = np.arange(64)
+    tone = 1 + size * np.cos(2 * np.pi * 5 * time / 64)
+    x = np.stack([np.ones(64), tone], axis=1)
+    g = (32 * size) ** 2 / 64 / (1 + size**2 / 2)
+    m = 2 * 31 + 2 * 3  # of both channels and of both records, without the ends
+    p, frequency = largest_line([x, np.zeros((8, 2))], 0.25)
+    g *= 72 / 64  # zeros lower the mean square
+    assert p == pytest.approx(1 - (1 - np.exp(-g)) ** m, rel=1e-9)
+    assert frequency == pytest.approx(5 / (64 * 0.25))
+
+
+@pytest.mark.parametrize("read_over", ["s", "Hz"])
+def test_innovations_of_a_nonlinear_law_or_a_band_are_tested_as_they_are(read_over):
+    """The largest excess kurtosis of a channel; no line and no past of a band."""
+    rng, dt = np.random.default_rng(8), 0.2
+    series = [rng.standard_t(5, (n, 2)) ** [1, 2] for n in (300, 170)]
+    series[0][:, 0] += 3.0 * np.cos(1.1 * np.arange(300))
+    V = [rng.uniform(1.0, 9.0, x.shape) for x in series]
+    model = SimpleNamespace(
+        innovations=lambda *_: (
+            lambda number: (
+                series[number] * np.sqrt(V[number]),
+                V[number],
+            )
+        ),
+        records=series,
+        read_over=read_over,
+        dt=dt,
+        correlation_of_neighbours=0.1,
+        linear=np.array([read_over == "Hz"]),
+    )
+    fit = SimpleNamespace(structure=SimpleNamespace(columns=(0,)), theta=None, order=2)
+    made = tests.tested(model, fit)
+    both = np.concatenate(series)
+    kurtosis = (both**4).mean(axis=0) / (both**2).mean(axis=0) ** 2 - 3
+    assert made.kurtosis == pytest.approx(np.abs(kurtosis).max())
+    assert made.whiteness == pytest.approx(ljung_box(series, 200, 0.1))
+    if read_over == "s":
+        assert (made.line, made.frequency) == pytest.approx(largest_line(series, dt))
+        assert made.past == pytest.approx(tests.predicted_share(series))
+        assert made.past > 0.05
+    else:
+        assert (made.line, made.frequency, made.past) == (1.0, 0.0, 0.0)
+    assert made.impulses is None
+
+
+def test_a_shape_ends_after_two_thousand_samples():
+    """Of a walk whose steady filter forgets half of it in some 50,000."""
+    law, _, a = scalar_law(rate=1e-9)
+    (shape,) = tests._shapes(law, np.array([[1.0]]), np.array([1e9]), 0.2)
+    assert len(shape) == 2000
 
 
 def test_a_line_that_is_missing_is_seen(rng):

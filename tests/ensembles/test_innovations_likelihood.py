@@ -1,10 +1,8 @@
-"""Likelihood of innovations against least squares, where all is known in closed form.
-
-In the place of a filter: innovations y − X c of a normal law with one variance e^(2θ).
-"""
+"""Likelihood of innovations against least squares, all of it in closed form."""
 
 import numpy as np
 import pytest
+from regression import ROWS, TYPICAL, Regression
 
 from leastaction.ensembles.innovations_likelihood import (
     LEAST_NOISE,
@@ -16,44 +14,7 @@ from leastaction.ensembles.innovations_likelihood import (
 )
 from leastaction.ensembles.state_space import Structure
 
-ROWS, TYPICAL = 120, np.array([2.0, 0.5, 3.0, 4.0])
 LEAST = (0, 1)
-
-
-class Regression:
-    """y = X c + σ e, and after it samples z of nothing but noise."""
-
-    linear = np.ones(4, dtype=bool)
-    steps, width, dt, moment = 1, 1.0, 0.1, 0.2
-
-    def __init__(self, records=2, noise=0.3):
-        rng = np.random.default_rng(4)
-        self.records, self.runs = range(records), 0
-        self.X = rng.normal(size=(records, ROWS, 4)) + 0.3
-        self.y = self.X[..., :3] @ [1.0, -2.0, 0.4]
-        self.y += noise * rng.normal(size=self.y.shape)
-        self.z = 0.7 * rng.normal(size=self.y.shape)
-        self.samples = 2 * records * ROWS
-
-    def forces_of_motion(self):
-        return 6.0, np.array([3.0, 12.0, 2.0, 1.5])
-
-    def places(self, structure):
-        n = len(structure.columns)
-        return slice(0, n), slice(n, n + 1), slice(n + 1, n + 2)
-
-    def innovations(self, structure, theta, order=2):
-        columns, n = list(structure.columns), len(structure.columns)
-        self.runs += 1
-
-        def of_record(number):
-            if theta[0] > 50:
-                return None
-            e = self.y[number] - self.X[number][:, columns] @ theta[:n]
-            V = np.repeat([theta[n] ** 2, np.exp(2 * theta[n + 1])], ROWS)
-            return np.append(e, self.z[number])[:, None], V[:, None]
-
-        return of_record
 
 
 def least_squares(model, columns):
@@ -89,6 +50,74 @@ def test_the_value_is_the_normal_density_and_is_computed_once():
     likelihood.value(structure, theta)
     assert model.runs == runs + 17
     assert likelihood.value(structure, theta + 100)[0] == -np.inf
+
+
+@pytest.mark.parametrize("log_noise", [np.nan, 400.0, -400.0])
+def test_a_variance_beyond_all_numbers_has_no_likelihood(log_noise):
+    theta = np.array([0.7, -1.0, 0.5, log_noise])
+    with np.errstate(all="ignore"):
+        value, *others = Likelihood(Regression()).value(Structure(LEAST), theta)
+    assert value == -np.inf and np.isnan(others).all()
+
+
+def test_gaps_have_no_part_in_the_mean_square_and_the_mean_variance():
+    """There e is 0 and V is 1; the mean over time of V goes over all samples."""
+    model, theta = Regression(), np.array([0.7, -1.0, 0.5, np.log(0.8)])
+    of_model = model.innovations
+
+    def with_gaps(*how):
+        def of_record(number):
+            e, V = of_model(*how)(number)
+            e[:50], V[:50], e[60] = 0.0, 1.0, 1.0
+            return e, V
+
+        return of_record
+
+    model.innovations = with_gaps
+    value, ratio, variance = Likelihood(model).value(Structure(LEAST), theta)
+    parts = [with_gaps(Structure(LEAST), theta, 2)(number) for number in range(2)]
+    e, V = (np.concatenate([part[k][50:, 0] for part in parts]) for k in (0, 1))
+    assert value == pytest.approx(-0.5 * np.sum(e**2 / V + np.log(V)))
+    assert ratio == pytest.approx(np.mean(e**2 / V))
+    assert variance == pytest.approx([V.sum() / model.samples])
+
+
+def test_innovations_are_those_of_a_filter_of_second_order_unless_another_is_meant():
+    model, theta = Regression(), np.array([0.7, -1.0, 0.5, 0.2])
+    likelihood, axes = Likelihood(model), 1e-3 * np.eye(4)
+    for ask in (
+        lambda *order: likelihood.value(Structure(LEAST), theta, *order),
+        lambda *order: likelihood.profiled(Structure(LEAST), theta, *order),
+        lambda *order: likelihood.fit(Structure(LEAST), theta, *order),
+    ):
+        for order in ((), (1,)):
+            model.asked.clear()
+            likelihood._values.clear()
+            ask(*order)
+            assert {asked for _, _, asked in model.asked} == {*(order or (2,))}
+    model.asked.clear()
+    likelihood.pieces(Structure(LEAST), theta, axes, absent=[2], memory=True)
+    assert {order for _, _, order in model.asked} == {2}
+
+
+def test_information_beyond_all_numbers_is_that_of_no_law():
+    likelihood, theta = Likelihood(Regression()), np.array([0.7, -1.0, 0.5, 0.2])
+    axes = np.diag([1.0, 1e200, 1.0, 1.0])[:, 1:2]
+    with np.errstate(all="ignore"):
+        value, *_ = likelihood.pieces(Structure(LEAST), theta, axes)
+    assert value == -np.inf
+
+
+def test_the_slope_of_an_absent_column_is_taken_over_a_ten_thousandth():
+    """Of the coefficient whose force is that of the inertia, from none."""
+    model, theta = Regression(), np.array([0.7, -1.0, 0.5, 0.2])
+    Likelihood(model).pieces(Structure(LEAST), theta, np.eye(4)[:, :1], absent=[2, 3])
+    steps = {
+        structure.columns[2]: theta[2]
+        for structure, theta, _ in model.asked
+        if len(structure.columns) == 3 and theta[2]
+    }
+    assert steps == pytest.approx({2: 1e-4 * TYPICAL[2], 3: 1e-4 * TYPICAL[3]})
 
 
 def test_what_matters_of_a_parameter_is_a_force_as_large_as_that_of_the_inertia():
@@ -195,7 +224,7 @@ def test_an_absent_column_is_what_it_would_be_in_the_law():
     X = likelihood.model.X.reshape(-1, 4)
     e = likelihood.model.y.ravel() - X[:, :2] @ c
     projected = X[:, 2:] - X[:, :2] @ np.linalg.lstsq(X[:, :2], X[:, 2:])[0]
-    entry, information, moves = likelihood.entries(fit, [2, 3])
+    entry, information, moves = likelihood.entries(fit, [2, 3], False)
     norms = (projected**2).sum(axis=0)
     assert entry == pytest.approx(projected.T @ e / norms, rel=2e-2)
     assert information == pytest.approx(norms / square, rel=2e-2)
@@ -205,8 +234,41 @@ def test_an_absent_column_is_what_it_would_be_in_the_law():
     assert z == pytest.approx(entry * np.sqrt(information))
     assert likelihood.scores(fit, []).shape == (0,)
     runs = likelihood.model.runs
-    likelihood.entries(fit, [2, 3])
+    likelihood.entries(fit, [2, 3], False)
     assert likelihood.model.runs == runs
+
+
+def test_a_column_enters_by_one_step_from_anywhere():
+    """With known variances ℓ is a parabola: its entry is the joint estimate."""
+    likelihood, theta = Likelihood(Regression()), np.array([3.0, 1.0, 0.5, -0.2])
+    axes = np.diag([1e-3, 2e-2, 1.0, 1.0])[:, :2]
+    of_fit = likelihood.pieces(Structure(LEAST), theta, axes)
+    fit = Fit(Structure(LEAST), theta, of_fit[0], axes, *of_fit[1:], False)
+    entry, information, _ = likelihood.entries(fit, [2, 3], False)
+    X, y = likelihood.model.X.reshape(-1, 4), likelihood.model.y.ravel()
+    for k, column in enumerate((2, 3)):
+        used = X[:, [0, 1, column]]
+        assert entry[k] == pytest.approx(np.linalg.lstsq(used, y)[0][2], rel=1e-6)
+        covariance = 0.25 * np.linalg.inv(used.T @ used)
+        assert information[k] == pytest.approx(1 / covariance[2, 2], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("apart", "known"), [(0.0, False), (0.9e-4, False), (1.1e-4, True)]
+)
+def test_a_column_that_repeats_others_is_not_determined(apart, known):
+    """Nor one without a force; a hundred millionth of its square may be new."""
+    model, theta = Regression(), np.array([0.9, -1.9, 0.5, -0.2])
+    X = model.X.reshape(-1, 4)
+    basis = np.linalg.qr(X)[0]
+    X[:, 3] = basis[:, 0] + apart * basis[:, 3]
+    X[:, 2] = 0.0
+    likelihood, axes = Likelihood(model), np.eye(4)[:, :2]
+    of_fit = likelihood.pieces(Structure(LEAST), theta, axes)
+    fit = Fit(Structure(LEAST), theta, of_fit[0], axes, *of_fit[1:], False)
+    entry, information, moves = likelihood.entries(fit, [2, 3], False)
+    assert entry[0] == information[0] == 0 and not moves[0].any()
+    assert (information[1] > 0) == (entry[1] != 0) == moves[1].any() == known
 
 
 def test_joint_slopes_are_those_of_the_parameters_themselves():
@@ -338,6 +400,52 @@ def test_a_step_of_a_law_whose_innovations_are_linear_is_not_bent():
     assert likelihood._bent(fit, np.array([900.0, 0.0]), samples)[1] == -np.inf
 
 
+class Canyon(Regression):
+    """Innovations f(θ) of unit variance, of two parameters."""
+
+    def __init__(self, f):
+        super().__init__(records=1)
+        self.f = f
+
+    def innovations(self, structure, theta, order=2):
+        self.runs += 1
+        e = np.array([self.f(*theta[:2])]).reshape(-1, 1)
+        return lambda number: (e, np.ones_like(e))
+
+    def bent(self, step):
+        """θ, ℓ of a bent step from the origin, and ℓ there."""
+        likelihood, structure, samples = Likelihood(self), Structure(LEAST), []
+        axes = np.diag([1e-5, 2e-5, 1.0, 1.0])[:, :2]
+        pieces = likelihood.pieces(structure, np.zeros(4), axes, per_sample=samples)
+        fit = Fit(structure, np.zeros(4), pieces[0], axes, *pieces[1:], False)
+        self.runs = 0
+        step = np.array(step) / np.diag(axes)
+        return *likelihood._bent(fit, step, samples), fit.value
+
+
+@pytest.mark.parametrize("depth", [3.0, 100.0])
+def test_a_step_is_bent_onto_the_floor_of_a_canyon(depth):
+    """Of Rosenbrock's, from the origin to (2, 0): its minimum is (2, 4)."""
+    model = Canyon(lambda a, b: [depth * (b - a * a), a - 2])
+    moved, value, before = model.bent([2.0, 0.0])
+    assert before == pytest.approx(-2.0)
+    assert moved[:2] == pytest.approx([2.0, 4.0], rel=1e-6)
+    assert value == pytest.approx(0.0, abs=1e-6) and model.runs == 2
+
+
+@pytest.mark.parametrize(
+    ("f", "step", "runs"),
+    [
+        (lambda a, b: [a + 5 * a * a, b], [1.0, 0.0], 2),  # worse: it is given up
+        (lambda a, b: [1 + a + 0.05 * a * a, b], [2.0, 0.0], 25),  # no better
+    ],
+)
+def test_a_step_is_bent_until_it_gets_worse_or_twenty_five_times(f, step, runs):
+    model = Canyon(f)
+    *_, value, before = model.bent(step)
+    assert value < before and model.runs == runs
+
+
 @pytest.mark.parametrize(("part", "rank"), [(0.9, 1), (1.1, 2)])
 def test_information_of_a_hundred_millionth_is_none(part, rank):
     """Eigenvalues of a unit diagonal: 2 − 10⁻⁸ and 10⁻⁸, about."""
@@ -419,8 +527,10 @@ class Scoring:
 
     def __init__(self, monkeypatch, slope, correlation=0.0, gains=True, free=None):
         self.axes, self.dampings, self.asked = [], [], 0
-        self.slope, self.gains = np.array(slope), gains
+        unit = np.array([20.0, 0.3])  # no result depends on that of a parameter
+        self.slope, self.gains, self.determined = slope * unit, gains, {0, 1}
         self.information = np.array([[1.0, correlation], [correlation, 1.0]])
+        self.information *= np.outer(unit, unit)
         self.likelihood, self.theta = Likelihood(Regression()), np.array([1.0, 2.0])
         for name in ("pieces", "_step", "_determined", "_principal"):
             monkeypatch.setattr(self.likelihood, name, getattr(self, name))
@@ -443,7 +553,7 @@ class Scoring:
 
     def _determined(self, fit):
         self.asked += 1
-        return {0, 1}
+        return self.determined
 
     def _principal(self, structure, theta, axes, matrix, size):
         return 2 * axes
@@ -493,6 +603,15 @@ def test_a_maximum_is_reckoned_with_up_to_twice_the_decrement(
     one = Scoring(monkeypatch, [1.0, 0.0])
     one.fit(levels=[level])
     assert len(one.axes) == calls
+
+
+def test_a_force_that_is_none_leaves_the_axes_before_the_next_step(monkeypatch):
+    one = Scoring(monkeypatch, [1.0, 1.0])
+    one.determined = {1}
+    one.fit()
+    assert [a.shape for a in one.axes[:3]] == [(2, 2), (2, 1), (2, 1)]
+    assert one.axes[1].ravel() == pytest.approx([0.0, 5e-4])
+    assert len(one.dampings) == len(one.axes) - 1
 
 
 def test_a_parameter_that_no_longer_moves_leaves_the_axes(monkeypatch):

@@ -5,9 +5,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.linalg import eigh
+from scipy.optimize import nnls
 
 from leastaction.core.library import Library
-from leastaction.ensembles.modal_start import orders, quadratic, start_of_modes
+from leastaction.ensembles.modal_start import (
+    DAMPING_RATIOS,
+    OFF_DIAGONAL,
+    Quadratic,
+    _damped,
+    orders,
+    quadratic,
+    start_of_modes,
+)
 
 # T and −V of two masses, one a pendulum; D as a share of the stiffness. Two frequencies
 # and two shapes tell four coefficients of L beside that of the reference.
@@ -84,6 +93,42 @@ def test_exact_modes_give_the_coefficients(name):
         known["cos(y)"] -= 2 * known.pop("y**2")
         assert known.pop("x**4") == 0
         assert known == pytest.approx(TRUTH, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("losses", "ratios", "expected"),
+    [
+        # One number for two modes: weights of the diagonal are one.
+        ([np.diag([1.0, 1.0])], [0.1, 0.3], [0.6]),
+        # Coupling has a target of zero and a smaller weight.
+        ([np.array([[1.0, 2.0], [2.0, 1.0]])], [0.2, 0.2], None),
+        # A mode without damping would have a negative one: mode by mode positive.
+        ([np.diag([1.0, 0.5]), np.diag([1.0, -0.2])], [0.001, 0.5], None),
+    ],
+)
+def test_damping_is_that_of_the_modes_in_the_mean(losses, ratios, expected):
+    """Of unit masses and frequencies 1 and 2: modal damping is the matrix itself."""
+    D, stiffness = np.array([0 * losses[0], *losses]), np.diag([1.0, 4.0])
+    zero = np.zeros((len(losses), 2, 2))
+    matrices = Quadratic(
+        np.concatenate([[np.eye(2)], zero]), np.concatenate([[stiffness], zero]), D
+    )
+    c, frequency = np.array([1.0] + [0.0] * len(losses)), np.array([1.0, 2.0])
+    lossy = [*range(1, len(losses) + 1)]
+    made = _damped(matrices, c, lossy, frequency, np.array(ratios))[1:]
+    ratio = np.clip(ratios, *DAMPING_RATIOS)
+    target = np.diag(2 * ratio * frequency)
+    weight = np.where(np.eye(2) > 0, 1.0, OFF_DIAGONAL)
+    left = np.stack([(m * weight).ravel() for m in losses], axis=1)
+    free = np.linalg.lstsq(left, target.ravel())[0]
+    if (np.diag(np.tensordot(free, losses, 1)) <= 0).any():
+        free = nnls(left, target.ravel())[0]
+    np.testing.assert_allclose(made, free, atol=1e-7)
+    if expected:
+        # Σ w² m t / Σ w² m² over both modes.
+        mean = (2 * ratio * frequency).mean()
+        np.testing.assert_allclose(made, [mean])
+    assert not c[1:].any() and _damped(matrices, c, [], frequency, ratio) is c
 
 
 @pytest.mark.parametrize("rows", [[(0, 1, 0)], [(2, 0, 1)]])

@@ -89,14 +89,24 @@ def test_modes_of_two_equal_storeys():
     assert_allclose(found["shape_real"][0], [(5**0.5 - 1) / 2, 1], rtol=1e-4)
 
 
-def test_a_mode_with_a_node_at_every_sensor_has_a_shape_of_zeros():
+def test_the_error_of_a_frequency_is_that_of_a_small_step():
+    """δf = f δk/2k, also where k is known to a third only."""
+    terms, losses = {"xdot**2": 0.5, "x**2": -2.0}, {"xdot**2": 1e-6}
+    found = modes(law(terms, losses, [[0.1]], [0.0, 0.6, 0.0]))
+    frequency = 2 / (2 * np.pi)
+    assert_allclose(found["frequency"], [frequency], rtol=1e-6)
+    assert_allclose(found["frequency_std"], [frequency * 0.3 / 2], rtol=1e-4)
+
+
+@pytest.mark.parametrize("gain", [1.0, 1e-9])
+def test_a_mode_with_a_node_at_every_sensor_has_a_shape_of_zeros(gain):
     """The second of two equal coupled oscillators, seen by their sum alone."""
     model = law(FRAME, LOSSES, GROUND)
     linear = Motion(model).about_equilibrium()
     node = np.linalg.inv(linear.modes()[2].real.T)[0]  # orthogonal to the second
     for kind in ("position", "velocity", "acceleration"):
         sensor = model[f"sensor_{kind}"]
-        rows = node if sensor.values.any() else 0 * node
+        rows = gain * node if sensor.values.any() else 0 * node
         model[f"sensor_{kind}"] = sensor.copy(data=np.tile(rows, (2, 1)))
     sensed = modes(model)["sensed_real"].values
     assert np.isfinite(sensed).all()

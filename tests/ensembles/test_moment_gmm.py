@@ -1,7 +1,10 @@
 """Estimates from martingale moments: right, with honest errors, and gauge invariant."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import xarray as xr
 from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended, system
 
 from leastaction.core.contracts import ContractError
@@ -9,6 +12,103 @@ from leastaction.ensembles import moment_gmm
 
 K = 25.0
 SUPPORT = {"x**2", "xdot**2"}
+
+
+@pytest.mark.parametrize("mixed", [True, False])
+def test_moments_are_whitened_by_the_noise_and_the_instruments(mixed):
+    """W (Ω ⊗ ΣZZᵀ) Wᵀ = 1; where weights differ, equation by equation."""
+    rng = np.random.default_rng(0)
+    grams = np.array([x @ x.T for x in rng.normal(size=(2, 3, 5))])
+    noise = np.array([[2.0, 0.6], [0.6, 0.5]])
+    if mixed:
+        grams[1] = grams[0]
+    else:
+        noise = np.diag(np.diag(noise))
+    # Every moment alone: columns are those of W.
+    total = np.eye(6).reshape(2, 3, 6)
+    columns, rank, directions = moment_gmm._whitened(noise, grams, total)
+    W = columns.reshape(-1, 6)
+    covariance = np.zeros((6, 6))
+    for a in range(2):
+        for b in range(2):
+            rows = slice(3 * a, 3 * a + 3), slice(3 * b, 3 * b + 3)
+            covariance[rows] = noise[a, b] * grams[a]
+    np.testing.assert_allclose(W @ covariance @ W.T, np.eye(6), atol=1e-9)
+    np.testing.assert_allclose(directions @ noise @ directions.T, np.eye(2), atol=1e-12)
+    assert rank == 6
+
+
+def test_instruments_that_repeat_others_are_not_counted():
+    grams = np.array([np.diag([1.0, 2.0, 4.0])] * 2)
+    grams[1] = [[1.0, 2.0, 0.0], [2.0, 4.0, 0.0], [0.0, 0.0, 3.0]]
+    total = np.eye(6).reshape(2, 3, 6)
+    columns, rank, _ = moment_gmm._whitened(np.diag([4.0, 9.0]), grams, total)
+    assert rank == 5 and columns.shape == (2, 3, 6)
+    assert not columns[1, 2].any() and not columns[0, :, 3:].any()
+    W = columns.reshape(-1, 6)
+    covariance = np.kron(np.diag([4.0, 0.0]), grams[0])
+    covariance += np.kron(np.diag([0.0, 9.0]), grams[1])
+    expected = np.diag([1, 1, 1, 1, 1, 0.0])
+    np.testing.assert_allclose(W @ covariance @ W.T, expected, atol=1e-12)
+
+
+def test_a_scheme_leaves_the_square_of_what_it_distorts():
+    """(θ²/3)² of Σ Δp² / dt; nothing of a coordinate at rest."""
+    momentum, theta = np.array([[4.0, 1.0], [1.0, 9.0]]), np.array([0.3, 0.2])
+    made = moment_gmm._discretisation_floor(momentum, theta, 0.5)
+    expected = np.diag([0.03**2 * 4 / 0.5, (0.04 / 3) ** 2 * 9 / 0.5])
+    np.testing.assert_allclose(made, expected)
+    for still in (np.nan, np.inf):
+        made = moment_gmm._discretisation_floor(momentum, np.array([still, 0.2]), 0.5)
+        np.testing.assert_allclose(made, np.diag([0.0, expected[1, 1]]))
+
+
+def test_the_noise_of_a_residual_has_the_error_of_a_sample_covariance(monkeypatch):
+    """Σ (Xc)(Xc)ᵀ / T of Gaussian increments, Σ_ab² + Σ_aa Σ_bb over N."""
+    rng, count, dt = np.random.default_rng(1), 50, 0.2
+    X, c = rng.normal(size=(count, 2, 3)), np.array([1.0, -2.0, 0.5])
+    gram = np.einsum("kai,kbj->abij", X, X)
+    one = {"weighted": 3.0 * gram, "increment": gram}
+    covered = {}
+
+    def iterate(first, fit, update, ends):
+        covered["start"], end = first, SimpleNamespace(coefficients=c)
+        covered["update"] = update(end, None)
+        return SimpleNamespace(fit=end)
+
+    monkeypatch.setattr(moment_gmm, "check", lambda *_: None)
+    monkeypatch.setattr(moment_gmm, "iterate", iterate)
+    monkeypatch.setattr(
+        moment_gmm, "lagrangian_estimate", lambda library, end, noise: noise
+    )
+    values = {
+        "moment": (("replicate", "dof", "z", "term"), np.zeros((1, 2, 4, 3))),
+        "instrument_gram": (("replicate", "dof", "z", "z2"), np.zeros((1, 2, 4, 4))),
+        "realised_covariation": (("replicate", "dof", "dof2"), np.eye(2)[None]),
+        "frequency": (("replicate", "dof"), np.ones((1, 2))),
+        "sampling_step": ("replicate", [0.1]),
+        "time_step": ("replicate", [dt]),
+        "samples": ("replicate", [count]),
+        "library_given": ("candidate", [0.0, 0.5, 0.0]),
+        "status": ("term", ["independent", "reference", "independent"]),
+    }
+    for name, x in one.items():
+        values[f"{name}_gram"] = (
+            ("replicate", "dof", "dof2", "term", "term2"),
+            x[None],
+        )
+    library = xr.Dataset(values, attrs={"state_dependent_noise": 0})
+    noise, std = moment_gmm.identify(library, {"max_terms": 3})
+    residual = X @ c
+    expected = residual.T @ residual / (count * dt)
+    np.testing.assert_allclose(noise, expected)
+    np.testing.assert_allclose(covered["update"], 3 * expected)
+    np.testing.assert_array_equal(covered["start"], np.eye(2))
+    for a in range(2):
+        for b in range(2):
+            square = expected[a, b] ** 2 + expected[a, a] * expected[b, b]
+            assert std[a, b] == pytest.approx(np.sqrt(square / count))
+    assert moment_gmm._reference(library) == (1, 0.5)
 
 
 def test_the_support_is_exact_in_small_ensembles(replicated):

@@ -1,5 +1,7 @@
 """Modes of outputs without a law: closed forms, coverage, tones, invariances."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from frames import frame
@@ -371,6 +373,38 @@ def test_a_drift_is_even_in_a_band_that_holds_it(even, drifts, monkeypatch):
     assert asked == ([1, 2, 4] if drifts else [1, 2, 4])  # 2 · 8/T is above 15/T
     asked.clear()
     assert not om._drifts(mode(8), lines((1.0, 60, 0.0))) and asked == []
+
+
+@pytest.mark.parametrize(
+    ("highest", "upper"), [(None, 24.0), (5.0, 5.0), (9.9, 9.9), (30.0, 30.0)]
+)
+def test_a_pole_beside_a_tone_is_its_error_and_frequencies_end(
+    highest, upper, monkeypatch
+):
+    """Within two lines of 1/T, if it is no wider than one; up to what is sampled."""
+    line = 1 / T
+    tone = mode(60)
+    beside = [mode(60 + k, ratio) for k in (1.9, 2.1) for ratio in (0.9 / 61.9, 0.02)]
+    monkeypatch.setattr(om, "main_frequency", lambda *_: 2 * np.pi * 2.0)
+    fitted = SimpleNamespace(converged=True)
+    asked = []
+
+    def separated(series, rate):
+        asked.append(rate)
+        modes = [mode(250.0, 0.02), *beside]
+        return om.IdentifiedModes(modes, 8, fitted), POLES, [tone], series
+
+    monkeypatch.setattr(om, "_separated", separated)
+    monkeypatch.setattr(om, "_kind", lambda *_: "mode")
+    y = lines((1.0, 60, 0.0)).stretches
+    made = output_modes(y, STEP, ["a"], highest)
+    kept = [60.0, 61.9, 62.1, 62.1] + [250.0] * (upper * T > 250)
+    np.testing.assert_allclose(made.frequency, np.array(kept) * line)
+    assert list(made.kind.values[:2]) == ["tone", "mode"]
+    assert asked == [pytest.approx(min(2.5 * upper, 1 / STEP))]
+    assert made.attrs["highest_frequency"] == pytest.approx(min(upper, 10.0))
+    assert made.attrs["periods"] == pytest.approx(2.0 * T)
+    assert made.attrs["order"] == 8 and made.attrs["converged"] == 1
 
 
 def test_a_spectrum_is_that_of_welch():

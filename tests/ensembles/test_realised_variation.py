@@ -9,6 +9,7 @@ from stages import differentiate
 from support import observe, oscillator, system
 
 from leastaction.core.contracts import problems
+from leastaction.ensembles.realised_variation import sensor_noise_ratio
 from leastaction.ensembles.strong_taylor import measure
 
 
@@ -122,6 +123,21 @@ def test_sensor_noise_is_refused_with_the_methods_to_use(observations, caplog):
     differentiate(noisy, {"method": "realised_variation"}, {})
     for word in ("sensor noise", "modal_start", "innovations_likelihood"):
         assert word in caplog.text
+
+
+@pytest.mark.parametrize("ratio", [0.0, 0.2, 1.0])
+@pytest.mark.parametrize(
+    ("step", "shape", "error"), [(1e-3, (4, 50_000), 0.05), (1.0, (40_000, 5), 0.2)]
+)
+def test_sensor_noise_is_measured_in_increments_of_the_random_force(
+    step, shape, error, ratio
+):
+    """Of a random walk σ√dt with white noise s: s/(σ√dt), within its own error."""
+    rng = np.random.default_rng(3)
+    walk = step * np.cumsum(rng.standard_normal(shape), axis=1)
+    noisy = walk + ratio * step * rng.standard_normal(walk.shape)
+    assert sensor_noise_ratio(noisy) == pytest.approx(ratio, rel=error)
+    assert sensor_noise_ratio(noisy[:, :3]) == 0.0  # one second difference of each
 
 
 def test_clean_data_raise_no_alarm(observations, caplog):

@@ -48,6 +48,14 @@ def test_short_records_do_not_count_where_there_are_long_ones():
     assert main_frequency(np.array([1]), [gap], DT) == pytest.approx(2.0, abs=0.1)
 
 
+def test_a_spectrum_is_of_a_quarter_of_the_record_or_32768_samples():
+    """Whose lines are as far apart as one over their length."""
+    for count, size in ((40_000, 10_000), (200_000, 32_768)):
+        y = np.sin(2.03 * DT * np.arange(count))[:, None]
+        line = main_frequency(np.array([1]), [y], DT) / (2 * np.pi) * size * DT
+        assert line == pytest.approx(round(2.03 / (2 * np.pi) * size * DT), abs=1e-6)
+
+
 def test_frequencies_and_shapes_in_the_units_of_the_channels(outputs):
     realised = StochasticRealisation([outputs[:9000], outputs[9000:]], 4, 20, 5)
     rates, shapes = realised.rates(4, 4 * DT)

@@ -9,7 +9,7 @@ from scipy.linalg import expm
 from leastaction.core.library import Library
 from leastaction.ensembles.sensor_records import Record, channels_of
 from leastaction.ensembles.state_space import Structure
-from leastaction.ensembles.whittle import BandedStateSpace, _sequential, tapered
+from leastaction.ensembles.whittle import BandedStateSpace, _sequential, _taper, tapered
 
 TERMS = {
     "reference": "xdot**2/2",
@@ -171,3 +171,11 @@ def test_recorded_forces_move_the_mean():
     theta[5] = 2.2
     off, _ = model.innovations(structure, theta)(0)
     assert np.abs(off).max() > 3 * np.abs(e).max()
+
+
+def test_coefficients_under_the_taper_are_correlated_as_its_square_says():
+    """Of white noise, every second one: a sixth of the variance; nothing beyond."""
+    power = np.abs(np.fft.fft(_taper(3600) ** 2))
+    correlation = BandedStateSpace.correlation_of_neighbours
+    assert power[2] / power[0] == pytest.approx(correlation)
+    assert power[4] / power[0] < 1e-12 < correlation < 1

@@ -74,7 +74,9 @@ def test_the_filter_is_the_dense_likelihood_as_a_function_of_coefficients(model)
 
 def test_the_smoother_is_the_dense_posterior_mean(model):
     change = np.array([0.3, -1.0, 0.5])
-    states, _ = smoothed(model.shifted(change), PROCESS, SENSOR)
+    moved = model.shifted(change)
+    assert moved.B.shape == (ROWS, STATES, 0)
+    states, _ = smoothed(moved, PROCESS, SENSOR)
     np.testing.assert_allclose(states, dense(model, change)[1], atol=1e-12)
 
 

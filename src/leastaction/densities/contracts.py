@@ -134,5 +134,9 @@ def coarsened(observations: xr.Dataset, bins: int | None) -> xr.Dataset:
 
 def shares(observations: xr.Dataset) -> np.ndarray:
     """Share of all samples in every cell, shape (replicate, batch, q_bin, qdot_bin)."""
-    counts = observations.variables["count"].transpose("replicate", "batch", *CELLS)
-    return counts.values / observations.variables["samples"].values[..., None, None]
+    axes = "replicate", "batch", *CELLS
+    counts, samples = (
+        observations.variables[name].transpose(*axes, missing_dims="ignore").values
+        for name in ("count", "samples")
+    )
+    return counts / samples[..., None, None]

@@ -201,7 +201,7 @@ class StationaryEquation:
         qdot = self.state[self.dof :]
         drag, noise = sp.zeros(self.dof, 1), sp.zeros(self.dof, self.dof)
         for i, term in enumerate(self.terms):
-            factor = sp.Symbol(f"theta_{i}", positive=True)
+            factor = sp.Symbol(f"theta_{i}")
             if not np.isnan(term.known):
                 factor = sp.nsimplify(term.known)
             if term.kind == "dissipation":
@@ -282,7 +282,7 @@ class StationaryEquation:
 
 def equation_of(library: Mapping, coordinates: Iterable[str]) -> StationaryEquation:
     """The equation of a library; its algebra is done once for all replicates."""
-    return _equation(json.dumps(library, sort_keys=True), tuple(map(str, coordinates)))
+    return _equation(json.dumps(library), tuple(map(str, coordinates)))
 
 
 def terms_on_cells(

@@ -62,7 +62,7 @@ WEIGHTS = {0: "1.0", 1: "(2.0 - root)", 2: "(2.0 + root)", 3: "1.0"}
 
 # Steps that are handed on at once, and trajectories that are integrated side by side.
 STEPS_PER_PIECE = 4096
-TRAJECTORIES_SIDE_BY_SIDE = 8
+TRAJECTORIES_PER_BATCH = 8
 
 
 def integrator(system: System) -> Callable:
@@ -136,7 +136,7 @@ def stream(
     replicate: int,
     purpose: str = "simulate",
     piece: int = STEPS_PER_PIECE,
-    side_by_side: int = TRAJECTORIES_SIDE_BY_SIDE,
+    side_by_side: int = TRAJECTORIES_PER_BATCH,
 ) -> None:
     """Integrate every trajectory of one replicate and hand its samples to `sink`.
 

@@ -70,8 +70,6 @@ def robust_covariance(likelihood: Likelihood, fit: Fit) -> np.ndarray:
         scores += [part.sum(axis=1) for part in np.array_split(each, count, axis=1)]
     spread = np.array(scores) - np.mean(scores, axis=0)
     blocks = len(spread)
-    if blocks < 2:
-        return fit.covariance
     factor = t.isf(0.025, blocks - 1) / NORMAL_QUANTILE
     inverse, size = normalised_inverse(fit.information)
     influence = spread @ (inverse / np.outer(size, size)) @ fit.axes.T

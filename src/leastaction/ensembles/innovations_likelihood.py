@@ -413,8 +413,6 @@ class Likelihood:
             return theta
         lowest = 0.5 * np.log(LEAST_NOISE * variance)
         result[noise] = np.maximum(result[noise], lowest)
-        if (result == theta).all():
-            return theta
         return result if self.value(structure, result, order)[0] > value else theta
 
     def _free(self, structure: Structure, theta, order: int) -> np.ndarray:
@@ -454,7 +452,7 @@ class Likelihood:
         entry, information, _ = self.entries(fit, absent, memory)
         return entry * np.sqrt(information)
 
-    def entries(self, fit: Fit, absent: Sequence[int], memory: bool = False):
+    def entries(self, fit: Fit, absent: Sequence[int], memory: bool):
         """What every absent column would be in the law, to second order.
 
         Its value, the information on it beside all parameters, and what it would move
@@ -469,6 +467,6 @@ class Likelihood:
         variances = information[new, new]
         left = variances - np.einsum("ja,ab,jb->j", cross, inverse, cross)
         determined = left > SINGULAR * np.maximum(variances, np.finfo(float).tiny)
-        entry = np.where(determined, score / np.where(determined, left, 1.0), 0.0)
+        entry = np.divide(score, left, out=np.zeros_like(score), where=determined)
         moves = -entry[:, None] * (cross @ inverse / size) @ fit.axes.T
         return entry, np.where(determined, left, 0.0), moves

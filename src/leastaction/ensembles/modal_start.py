@@ -251,11 +251,11 @@ def _damped(matrices, c, lossy, frequency, damping) -> np.ndarray:
     n = len(ratio)
     modal = np.einsum("ar,iab,bs->irs", result[1], matrices.damping[lossy], result[1])
     weight = np.where(np.eye(n) > 0, 1.0, OFF_DIAGONAL)
-    target = np.diag(2 * ratio * frequency)
+    target = np.diag(2 * ratio * frequency).ravel()
     left = (modal * weight).reshape(len(lossy), -1).T
-    free, *_ = np.linalg.lstsq(left, (target * weight).ravel())
+    free, *_ = np.linalg.lstsq(left, target)
     if (np.diag(np.tensordot(free, modal, 1)) <= 0).any():
-        free = lsq_linear(left, (target * weight).ravel(), bounds=(0, np.inf)).x
+        free = lsq_linear(left, target, bounds=(0, np.inf)).x
     c = c.copy()
     c[lossy] = free
     return c

@@ -202,7 +202,7 @@ def _identified(series: Series, rate: float):
     most = min(
         MOST_STATES,
         realised.blocks * width,
-        int(samples * width / (SAMPLES_PER_PARAMETER * 2 * width)),
+        samples // (2 * SAMPLES_PER_PARAMETER),
     )
     models, values, poles = [], [], []
     # Without a state outputs are white.
