@@ -380,6 +380,20 @@ def test_a_state_space_is_in_the_scales_of_its_motion(bands, monkeypatch):
             assert rest == [2, 0.2] and thinnings.pop() == pytest.approx(used * 0.1)
 
 
+@pytest.mark.parametrize("text", ["x - xdot", "x + xdot", "xdot - x"])
+def test_a_sensor_of_a_difference_of_kinds_sees_both(text, monkeypatch):
+    """Of one of position and velocity, whatever their signs: twice of either."""
+    channels, made = channels_of([text], ["x"]), []
+    monkeypatch.setattr(estimate, "records_of", lambda _: (channels, [], 0.1))
+    monkeypatch.setattr(estimate, "thinned", lambda *_: ([], 1, 1))
+    monkeypatch.setattr(estimate, "StateSpace", lambda *a: made.append(a))
+    equations = start_equations((0.1,), 2.0)
+    equations["output_std"] = (("replicate", "channel"), [[6.0]])
+    equations["highest_frequency"] = ("replicate", [2.0])
+    estimate.state_space("terms", equations, None, None)
+    np.testing.assert_allclose(made[0][4], [2 * 6.0 / 2, 2 * 6.0])
+
+
 def test_a_bound_is_of_coordinates_whose_forces_may_be_none():
     inverse = np.eye(2)
 
