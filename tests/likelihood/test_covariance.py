@@ -23,9 +23,9 @@ def innovations(series, scores=None, correlated=1.0):
     )
 
 
-@pytest.mark.parametrize("unit", [1.0, 1e-8, 1e8])
+@pytest.mark.parametrize("unit", [[1.0, 1.0], [1e-9, 1.0], [1.0, 1e9]])
 def test_white_innovations_have_the_covariance_of_the_information(rng, unit):
-    one, G = innovations([rng.standard_normal(480)]), unit * INFORMATION
+    one, G = innovations([rng.standard_normal(480)]), INFORMATION * np.outer(unit, unit)
     one.information = G
     result = spread(one)
     assert result.stretches == 0
