@@ -469,7 +469,7 @@ class Mutants:
         """(tests by line, seconds by test) of a file, from its trace if that is new."""
         if chosen in self.traces:
             return self.traces[chosen]
-        at = (TRACES / chosen.replace("::", "/")).with_suffix(".pickle")
+        at = TRACES / f"{chosen.replace('::', '/')}.pickle"
         at.parent.mkdir(parents=True, exist_ok=True)
         texts = {f"/{p.relative_to(PACKAGE)}": p.read_text() for p in MODULES}
         path, _, example = chosen.partition("[leastaction.")

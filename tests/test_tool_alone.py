@@ -17,7 +17,8 @@ from leastaction.__main__ import main
 for command in (
     "demo swings.csv",
     "describe swings.csv",
-    "learn swings.csv --time t --trajectory run --coordinate theta:rad --quiet",
+    "learn swings.csv --time t --trajectory run --coordinate theta:rad --quiet"
+    " --term L:thetadot**2 --term L:cos(theta) --term D:abs(thetadot)",
     "modes floors.csv --time t",
     "calibrate trap.csv --time t --sensor z:V",
 ):

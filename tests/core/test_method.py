@@ -20,6 +20,7 @@ from leastaction.core.method import (
     Simulate,
     _over_cases,
     kind_of_rollout,
+    known_steps,
     method_of,
     part,
     rollout,
@@ -236,3 +237,17 @@ def test_cases_of_a_sweep_stand_in_all_results_but_records():
         *("recordings", "port_motions", "measurements", "measured_rollout"),
         *("smoothed_motion", "sensor_readings", "field_readings"),
     }
+
+
+def test_other_packages_are_asked_for_a_name_that_no_family_has(monkeypatch):
+    """And for no other: to look for them takes longer than most calls."""
+    asked = []
+    monkeypatch.setattr("leastaction.core.families.extend", lambda: asked.append(1))
+    assert known_steps("assemble", "gram") == steps("assemble")
+    assert method_of("assemble", {"method": "gram"}).name() == "gram"
+    assert not asked
+    assert known_steps("assemble", "none of them") == steps("assemble")
+    assert len(asked) == 1
+    with pytest.raises(KeyError):
+        rollout("none of them")
+    assert len(asked) == 2

@@ -103,6 +103,8 @@ def test_a_state_of_the_wrong_size_is_refused():
         (0.0, 0.0, ("0", "")),
         (0.0, 3e-7, ("0.0·10⁻⁷", "3.0·10⁻⁷")),
         (1.0, np.nan, ("1", "")),
+        (-np.inf, 1.2, ("-inf", "1.2")),
+        (1.0e-323, 0.0, ("9.88131e-17·10⁻³⁰⁷", "")),
     ],
 )
 def test_a_width_has_two_digits_and_the_value_as_many_decimals(value, width, texts):

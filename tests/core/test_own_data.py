@@ -116,6 +116,21 @@ def test_a_free_run_of_a_linear_law_is_that_of_weighted_least_squares(rng, unit)
     np.testing.assert_allclose(spread, np.sqrt(variance), rtol=1e-4)
 
 
+@pytest.mark.parametrize("escaped", [np.nan, np.inf, -np.inf])
+def test_where_a_moved_start_escapes_the_run_has_no_spread(escaped):
+    """The mean of ten values elsewhere: σ/√10."""
+
+    def run(starts, count):
+        values = np.repeat(starts[:, :, None], count, axis=1)
+        values[starts[:, 0] > 3.0, 20:] = escaped
+        return values
+
+    path, spread = free_run(run, np.full((25, 1), 3.0), np.array([3.0]), 0.1, 10)
+    np.testing.assert_array_equal(path, 3.0)
+    np.testing.assert_allclose(spread[:20], 0.1 / np.sqrt(10), rtol=1e-6)
+    assert not spread[20:].any()
+
+
 def test_a_free_run_of_a_law_that_is_not_linear_takes_four_steps():
     """x₀ eᵗ of x₀ = s²: Gauss and Newton's steps, halved errors once or more each."""
 

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 
 from leastaction.core import families
 from leastaction.core.settings import (
+    Candidate,
     ConfigError,
     ConfigErrors,
     Count,
@@ -34,7 +35,8 @@ from leastaction.core.settings import (
     or_word,
 )
 
-# Class: key, default, allowed values (all if none are named); the next key.
+# Class: key, default, allowed values (all if none are named); the next key. Those of
+# four families are in a file of their own, such as tests/ports/test_recipes.py.
 TABLE = """
 SensorNoises: levels [0.0]
 Polynomial: degree required [0,12]; lowest 0 [0,12]
@@ -44,48 +46,21 @@ Simulate: time_step required (0,inf); duration required (0,inf); replicates 20 [
 Ensemble: trajectories required [1,inf)
 StationaryPath: burn_in 50.0 [0,inf); batches 16 [2,inf)
 StrongTaylor: legacy_seed none [0,inf)
-Spectral: integration_step 0.02 (0,inf); refinement 2 [1,inf)
-RungeKutta: integration_step 0.001 (0,inf)
-MinimalCoordinates: replicates 5 [1,inf); flow_noise 0.0 [0,inf)
-DrivenMotions: replicates 10 [1,inf); trajectories 4 [1,inf)
 BumpFunctions: bins none [5,inf); centres 5 [2,inf); half_width 0.6 (0,1]
 MonomialFunctions: degree 4 [2,inf)
-ModalProjection: resolved 0.1 (0,0.5]; dispersive 0.3 (0,1]
 BandwidthSpline: inflation 1.2 [1,inf); points 4 [2,inf); trim 2 [0,inf)
-JointSpline: knot_spacing 1 [1,inf); knot_spacing_positions 2 [2,inf);
-    inflation 1.2 [1,inf); trim 5 [0,inf); trim_positions 25 [0,inf)
 MartingaleMoments: instrument_degree 5 [1,8]; most_instruments 40 [1,inf);
     largest_turn 0.05 [0,inf)
-ModalMoments: decimate 10 [1,inf)
-DiscreteEulerLagrange: volume 1.0; whiten True
-WeakPortForm: outputs True; window 60 [12,inf)
 WeightedGram: samples 1000 [1,inf)
-Gram: samples 1000 [1,inf)
 SquaredIncrements: max_terms 3 [1,6]
-ModalLongRunVariance: max_terms 3 [1,6]; decimate 20 [1,inf)
 ItoGmm: ridge 0.0001 [0,inf); select False
 MomentGmm: max_terms 4 [1,8]
 InnovationsLikelihood: search True
-ModalGmm: max_terms 3 [1,8]; dispersion_error 0.05 (0,inf)
-MinimumNorm: cut none [0,inf)
-EvidenceMaximisation: damping evidence [0,inf)
-NoetherSymmetries: impose False; resolution 0.005 [0,inf)
-DiscreteDensity: width none [1,8]; length_scale none (0,inf)
 FieldLikelihood: search True
-HamiltonianGradient: seed 0
-FromMotions: window 100 [10,inf)
-PortStructure: seed 0
-NullVector: largest 9 [1,20]; ranked 40 [1,inf); halving 2.0 (1,inf)
 Histogram: bins 50 [5,inf)
 StateMoments: degree 8 [4,12]; every 10 [1,inf)
 SensorStd: q 0 [0,inf); qdot 0 [0,inf); qddot 0 [0,inf)
 Sensor: correlation 1 [1,1000]; every 1 [1,inf)
-Interval: length required (0,inf); nodes required [4,inf)
-Taylor: degree none [2,24]; length_scale none (0,inf)
-Radial: length_scale required (0,inf)
-Early: size required [2,inf)
-Training: sizes [2,4,8,16,32,64,128]; test 500 [1,inf)
-Levels: levels [0.0]
 Column: per_turn none (0,inf); offset 0.0; reverse False
 Input: offset 0.0; time_constant none (0,inf)
 Clock: rate none (0,inf)
@@ -280,6 +255,11 @@ def test_of_some_sections_exactly_one_key_is_given(data, words):
         return
     with pytest.raises(ConfigError, match=re.escape(words)):
         checked(data, Draw, "here")
+
+
+def test_candidates_are_of_one_kind():
+    with pytest.raises(ConfigError, match="got 'terms' and 'exclude'"):
+        checked({"terms": ["x"], "exclude": ["y"]}, Candidate, "here")
 
 
 def test_terms_alone_are_one_entry():

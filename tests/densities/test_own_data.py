@@ -121,6 +121,16 @@ def test_runs_shorter_than_the_memory_may_be_stationary(rows):
     own_data._refuse_relaxing(list(states.swapaxes(0, 1) ** 2), ["x", "xdot"])
 
 
+def test_what_does_not_change_hides_no_other_that_relaxes(rng):
+    """A coordinate with the same mean square in every part of every run has z = 0."""
+    squares = rng.chisquare(1, (30, 80, 2))
+    squares[:, :, 0] = 2.0
+    own_data._refuse_relaxing(list(squares), ["x", "xdot"])
+    squares[:, :20, 1] *= 3
+    with pytest.raises(ValueError, match="the mean square of xdot"):
+        own_data._refuse_relaxing(list(squares), ["x", "xdot"])
+
+
 def test_a_missing_term_is_on_the_first_line():
     library = GIVEN | {"lagrangian": ["-x**2/2"]}
     law = learned(table(paths(3, RUNS, 4000)), library)

@@ -100,30 +100,29 @@ def test_modes_are_those_of_textbooks(ends, text, wanted):
     )
 
 
-@cache
-def law_of(seed: int):
-    return learned(string(seed))
+@pytest.fixture(scope="module")
+def law():
+    """Of a string whose search begins with too few modes."""
+    return learned(string(206))
 
 
-def test_terms_are_in_their_intervals():
-    for seed in (1, 206):  # the second one begins with too few modes
-        law = law_of(seed)
-        assert law.verdict == "found", law.reservations
-        rows = law.terms[law.terms["std"] > 0].set_index("term")
-        assert set(rows.index) == {*TRUTH, "1"}
-        z = (rows.value - pd.Series(TRUTH | {"1": 1.0})) / rows["std"]
-        assert np.abs(z).max() < 3.5
-        frequency, ratio, *errors = law.learned.modes[:, 0]
-        root = np.sqrt(4.0 * (np.pi / LENGTH) ** 2 + 3.0)
-        loss = 0.4 + 0.03 * (np.pi / LENGTH) ** 2
-        wanted = np.array([root / 2 / np.pi, loss / 2 / root])
-        assert (np.abs([frequency, ratio] - wanted) < 3.5 * np.array(errors)).all()
+def test_terms_are_in_their_intervals(law):
+    assert law.verdict == "found", law.reservations
+    rows = law.terms[law.terms["std"] > 0].set_index("term")
+    assert set(rows.index) == {*TRUTH, "1"}
+    z = (rows.value - pd.Series(TRUTH | {"1": 1.0})) / rows["std"]
+    assert np.abs(z).max() < 3.5
+    frequency, ratio, *errors = law.learned.modes[:, 0]
+    root = np.sqrt(4.0 * (np.pi / LENGTH) ** 2 + 3.0)
+    loss = 0.4 + 0.03 * (np.pi / LENGTH) ** 2
+    wanted = np.array([root / 2 / np.pi, loss / 2 / root])
+    assert (np.abs([frequency, ratio] - wanted) < 3.5 * np.array(errors)).all()
     assert "| u(0.3) |" in str(law) and "m^2/s^2" in str(law)
 
 
-def test_errors_of_modes_are_those_of_the_coefficients():
+def test_errors_of_modes_are_those_of_the_coefficients(law):
     """Standard errors of f and ζ are √(J C Jᵀ), with J by central differences."""
-    field = law_of(1).learned
+    field = law.learned
     columns, step = len(field.columns), 1e-5
     covariance = field.dataset["covariance"].values[0][:columns, :columns]
 
@@ -141,9 +140,9 @@ def test_errors_of_modes_are_those_of_the_coefficients():
     np.testing.assert_allclose(field.modes[2:], np.sqrt(variance), rtol=1e-3)
 
 
-def test_a_slower_line_has_the_same_modes_at_lower_frequencies():
+def test_a_slower_line_has_the_same_modes_at_lower_frequencies(law):
     """Stiffness times 10⁻⁴ and damping times 10⁻²: time times a hundred."""
-    field = law_of(1).learned
+    field = law.learned
     slow, columns = field.dataset.copy(deep=True), np.array(field.columns)
     of_l = columns < len(field.candidates.lagrangian)
     factor = np.where(of_l, 1e-4, 1e-2)
@@ -153,9 +152,9 @@ def test_a_slower_line_has_the_same_modes_at_lower_frequencies():
     np.testing.assert_allclose(SensedField(slow).modes, wanted, rtol=1e-8)
 
 
-def test_a_law_is_saved(tmp_path):
-    law_of(1).save(tmp_path / "law.nc")
-    assert str(la.load(tmp_path / "law.nc")) == str(law_of(1))
+def test_a_law_is_saved(law, tmp_path):
+    law.save(tmp_path / "law.nc")
+    assert str(la.load(tmp_path / "law.nc")) == str(law)
 
 
 def test_one_sensor_does_not_tell_where_a_line_is_stiff():

@@ -191,3 +191,28 @@ def test_a_start_without_a_law_is_free_in_any_unit(unit, fast):
     np.testing.assert_array_equal(made.d, np.zeros((5, 3)))
     np.testing.assert_array_equal(made.relative_R, np.ones((5, 1)))
     assert made.A.shape == (5, 3, 3) and made.Q.shape == (5, 1, 3, 3)
+
+
+@pytest.mark.parametrize("size", [1e200, np.inf, np.nan])
+@pytest.mark.parametrize("of", ["path", "flow"])
+@pytest.mark.filterwarnings("error")
+def test_a_motion_that_escapes_is_not_definite_and_warns_of_nothing(of, size):
+    equations, path = Linear(np.eye(1), np.zeros((1, 1))), np.ones((5, 2))
+    exact = equations.flow
+
+    def escaping(*given):
+        values = [value.copy() for value in exact(*given)]
+        for value in values:
+            value[1] = size
+        return values
+
+    if of == "path":
+        path[2] = size
+    else:
+        equations.flow = escaping
+    model, share = motion_of(path, equations=equations).linearised(
+        path, np.zeros(1), np.arange(1)
+    )
+    assert np.isfinite(model.A[3]).all() and share == (of == "flow") * (
+        0.0 if size == 1e200 else 1.0
+    )

@@ -101,9 +101,23 @@ def test_a_noise_that_is_not_there_ends_at_its_bound(rng):
     assert list(levels_of(1.2, 1.0, 1.0).is_free) == [True]
 
 
-def test_a_filter_that_diverges_has_no_likelihood():
-    with np.errstate(all="ignore"):
-        assert profiled(model_of(np.full(9, np.inf), 1.0), levels_of(1, 1)) == -np.inf
+@pytest.mark.parametrize("size", [1e200, np.inf])
+@pytest.mark.parametrize("part", ["y", "A", "B"])
+@pytest.mark.filterwarnings("error")
+def test_a_filter_that_diverges_has_no_likelihood_and_warns_of_nothing(part, size):
+    sizes = {"y": 1.0, "A": 1.0, "B": 0.0} | {part: size}
+    y = np.arange(9.0)
+    y[5:] *= sizes["y"]
+    model = model_of(y, sizes["A"], np.full((9, 2), sizes["B"]))
+    assert profiled(model, levels_of(1, 1)) == -np.inf
+    levels = tuned(model, levels_of(1, 1), (1.0, 0.1))
+    assert np.isfinite(levels.process) and np.isfinite(levels.sensor)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_coordinate_at_rest_has_no_noise():
+    levels = tuned(model_of(np.zeros(9), 1.0), levels_of(0, 0.1, 0, 0), (1.0, 0.1))
+    assert 0 <= levels.process[0] < 1e-12 and 0 <= levels.sensor[0] < 1e-12
 
 
 @pytest.mark.parametrize(("left", "kept"), [(3e-11, True), (1e-11, False)])

@@ -164,6 +164,14 @@ def test_predictions_end_in_the_coefficients_and_leave_nothing(samples):
         assert problem.quadratic(np.full(8, 1e90)) is None
 
 
+def test_sensitivities_that_overflow_have_no_quadratic_though_the_motion_rests():
+    exact = records()
+    still = {name: 0 * getattr(exact, name) for name in ("x", "u", "y", "smooth")}
+    problem = PredictionErrors(replace(exact, **still), candidates(), 20)
+    assert problem.quadratic(np.full(8, 1e90)) is None
+    assert problem.quadratic(flat(W, B, Y)).chi_square == 0.0
+
+
 def test_half_steps_are_on_a_spline_of_degree_five():
     time = np.arange(12.0)
     one = replace(records(1), u=(time**5)[None, :, None])

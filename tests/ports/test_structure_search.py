@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from leastaction.ports import structure_search
 from leastaction.ports.coefficient_fit import Quadratic
 from leastaction.ports.port_structure import (
     COUPLED_LOSS,
@@ -188,3 +189,53 @@ def test_a_start_takes_the_structure_of_its_energy_first(monkeypatch):
     free = np.ones(theta.size, dtype=bool)
     found = alternating(one, data_of(one, theta), free)
     assert found == pytest.approx(theta, abs=1e-9)
+
+
+@pytest.mark.parametrize("stiffness", [(1.0, 1.0), (1.0, 9.0)])
+def test_an_energy_without_measured_outputs_has_the_size_of_its_start(stiffness):
+    """Which no motion knows: the stiffest square is typical, whatever the units."""
+    one = law(outputs=False, stiffness=np.array(stiffness))
+    data = data_of(one, theta_of(one, **TRUTH | {"a2": 3.0, "b2": 40.0}))
+    free = np.ones(len(one.names), dtype=bool)
+    squares = alternating(one, data, free)[[one.names.index(k) for k in TERMS[:2]]]
+    assert np.abs(squares / (np.array(stiffness) / 2)).max() == pytest.approx(1.0)
+    known = law(structure=[[0, -1], [1, 0]], port=[[0], [1]])
+    truth = theta_of(known, R_22=0.3, a2=3.0, b2=40.0)
+    found = alternating(known, data_of(known, truth), truth != 0)
+    assert found == pytest.approx(truth, rel=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("chi_squares", "convex_ones", "tried", "best"),
+    [
+        ([9.0], [0], 1, 0),  # below two for each of six numbers
+        ([13.0, 11.0], [0, 1], 2, 1),
+        ([13.0, 14.0, 15.0, 16.0], [0, 1, 2, 3], 4, 0),  # after those that are given
+        ([9.0, 14.0, 9.5], [1, 2], 3, 2),
+        ([9.0, 8.0, 7.0, 6.0, 20.0, 5.0], [4], 5, 4),
+        ([9.0, 8.0, 7.0, 6.0], [], None, None),
+    ],
+)
+def test_starts_are_tried_until_one_is_convex_and_good(
+    monkeypatch, chi_squares, convex_ones, tried, best
+):
+    """Two are given, two are made of the data, and others are random."""
+    one = law(structure=[[0, -1], [1, 0]], port=[[0], [1]], dissipation="diagonal")
+    data = Quadratic(np.eye(6), np.ones(6), 3.0, 10, 14)
+    seen = []
+
+    def fit(law, of, start, free):
+        if of is data:
+            seen.append(start)
+            more = chi_squares[len(seen) - 1 :] or [99.0]
+            return Fit(np.full(9, len(seen) - 1.0), free, more[0])
+        return Fit(start, free, 0.0)
+
+    monkeypatch.setattr(structure_search, "fitted", fit)
+    monkeypatch.setattr(structure_search, "convex", lambda _, t, p: t[0] in convex_ones)
+    monkeypatch.setattr(structure_search, "alternating", lambda *given: np.ones(9))
+    starts = [np.zeros(9), np.zeros(9)]
+    found = best_of(one, data, None, POINTS, starts, np.random.default_rng(0))
+    every = 4 + structure_search.RANDOM_STARTS
+    assert len(seen) == (every if tried is None else tried)
+    assert found.chi_square == (min(chi_squares) if best is None else chi_squares[best])

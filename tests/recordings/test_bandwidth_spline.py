@@ -1,12 +1,16 @@
 """Spectrum of a coordinate, and the noise of its sensor: laws of units and of noise."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from recorded import completed, imported, rig, rows, write
 from scipy.signal import periodogram
 from stages import differentiate
 
+from leastaction.recordings import bandwidth_spline
 from leastaction.recordings.bandwidth_spline import (
     Spectrum,
     _crossings,
@@ -256,3 +260,61 @@ def test_a_motion_shorter_than_its_ends_is_all_inner(trim, inner, tmp_path):
     np.testing.assert_array_equal(found["row"], np.arange(observations.sizes["sample"]))
     share = found["inner"].values.mean()
     assert share == inner if inner else 0.25 < share < 1
+
+
+@pytest.mark.parametrize(("bandwidth", "points"), [(2.0, 4), (0.5, 2), (40.0, 4)])
+def test_knots_points_and_ends_are_shares_of_the_bandwidth(
+    bandwidth, points, monkeypatch
+):
+    """Five knots in 1/B, two samples each at least; all coordinates alike."""
+    seen, dt = [], 0.01
+    about = {"x": (bandwidth, 0.3), "y": (bandwidth / 2, 0.2)}
+
+    def spectrum_of(series, step, angle):
+        b, main = about["y" if angle else "x"]
+        return SimpleNamespace(bandwidth=b, main=main)
+
+    def smooth(channels, orders, step, spacing, inflation, at):
+        seen.append((orders, spacing, inflation, len(channels[0])))
+        return np.stack([channels[0][at], 0 * at, 0 * at])
+
+    for name, function in {
+        "check": lambda *of: None,
+        "spectrum": spectrum_of,
+        "_smooth": smooth,
+        "noise_of": lambda series, psd: psd.main,
+    }.items():
+        monkeypatch.setattr(bandwidth_spline, name, function)
+    q = np.random.default_rng(0).standard_normal((1, 1000, 2))
+    motion = ("replicate", "sample", "dof"), q
+    data = {"q": motion, "qddot": motion, "held_out": ("trajectory", [0, 0, 1])}
+    data["first_sample"] = "trajectory", [0, 600, 900]
+    data["sample_count"] = "trajectory", [600, 300, 100]
+    coords = {"replicate": [0], "dof": ["x", "y"]}
+    kinds = {"kinds": '{"y": "angle"}', "time_step": dt}
+    observations = xr.Dataset(data, coords, kinds)
+    settings = {"points": points, "trim": 2.0, "inflation": 1.2}
+    found = bandwidth_spline.differentiate(observations, settings, None)
+    spacing = max(round(20 / bandwidth), 2)
+    assert {(tuple(o), s, i) for o, s, i, _ in seen} == {((0, 2), spacing, 1.2)}
+    stride = max(round(100 / points / bandwidth), 1)
+    rows = [np.arange(0, 600, stride), np.arange(600, 900, stride)]
+    np.testing.assert_array_equal(found["row"], np.concatenate(rows))
+    np.testing.assert_array_equal(found["q"].values[0], q[0, found["row"]])
+    lengths, ends = [len(r) for r in rows], []
+    assert (
+        found["trajectory_number"].values.tolist()
+        == np.repeat([0, 1], lengths).tolist()
+    )
+    for r, count in zip(rows, (600, 300), strict=True):
+        when = (r - r[0]) * dt
+        ends.append(
+            (when >= 2 / bandwidth) & (when <= (count - 1) * dt - 2 / bandwidth)
+        )
+    inner = np.concatenate(ends)
+    if inner.mean() < 0.25:
+        inner[:] = True
+    np.testing.assert_array_equal(found["inner"], inner)
+    np.testing.assert_allclose(found["bandwidth"], [[bandwidth, bandwidth / 2]])
+    np.testing.assert_allclose(found["frequency"], [[0.3, 0.2]])
+    np.testing.assert_allclose(found["noise_std"], [[0.3, 0.2]])

@@ -42,12 +42,13 @@ def exact(t):
     return 0.5 * np.cos(OMEGA * t)
 
 
-def test_a_sensor_without_noise_shows_the_motion():
-    """Samples are half a step late, at an eighth of a step; 41 of each run."""
-    data = table()
+@pytest.mark.parametrize("rate", [20, 2])
+def test_a_sensor_without_noise_shows_the_motion(rate):
+    """Samples are half a step late, at an eighth of a step, however long that is."""
+    data, count = table({"rate": rate}), 2 * rate + 1
     assert data.columns.tolist() == ["run", "t", "x"]
-    assert data.groupby("run").size().tolist() == [41, 41]
-    expected = (np.arange(41) + 0.5) / 20
+    assert data.groupby("run").size().tolist() == [count, count]
+    expected = (np.arange(count) + 0.5) / rate
     np.testing.assert_allclose(data.t, np.tile(expected, 2), atol=1e-6)
     np.testing.assert_allclose(data.x, exact(data.t), atol=1e-6)
 

@@ -176,6 +176,8 @@ def test_an_autocorrelation_is_that_of_all_trajectories(rng):
         ([1, 1.6, 1, 1.6], 3),
         ([1, 2, 3, 1], 2),
         ([3, 2, 1.8, 1.2], 1),
+        ([10, 1, 1.6, 1, 1.6, 1], 5),  # also of a twentieth of the mean
+        ([20, 1, 1.6, 1, 1.6, 1], 1),
     ],
 )
 def test_an_energy_that_doubles_and_halves_turns(sizes, turns):

@@ -1,5 +1,6 @@
 """Columns of other kinds than motions: what is held out, long tables, amounts."""
 
+import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -237,3 +238,31 @@ def test_errors_of_a_kind_are_those_over_half_the_range(
     assert (found.attrs["start"], found.attrs["learned_from"]) == (0.0, 0)
     assert not found["force_missed"].any() and found["window_time"].item() == 0
     assert (found["coordinate_shown_factor"] == 1).all()
+
+
+def test_a_kind_sees_what_is_learned_from_and_predicts_the_rest(monkeypatch):
+    """Attributes state its warnings and how much there is of both."""
+    seen = []
+
+    def held_out(samples, like):
+        seen.append(samples)
+        return xr.Dataset({"rest": like["u"] * 2})
+
+    def observations(samples):
+        seen.append(samples)
+        return xr.Dataset({"u": 1.0})
+
+    about = vars(KIND) | {"name": "any", "observations": observations}
+    kind = SimpleNamespace(**about | {"held_out": held_out})
+    monkeypatch.setattr(import_samples, "kinds", lambda: {"any": kind})
+    settings = {"kind": "any", "import": part_of(table_of()), "held_out": ["<0>"]}
+    found, rest = import_samples.imported(settings)
+    assert [one.labels for one in seen] == [("‹1›",), ("‹0›",)]
+    assert rest["held_out"]["rest"].item() == 2.0 and found.attrs["kind"] == "any"
+    amounts = [f"1 trajectory, {n} samples, {n / 2:.4g} s" for n in (24, 20)]
+    assert json.loads(found.attrs["amounts"]) == amounts
+    (text,) = json.loads(found.attrs["warnings"])
+    assert "left out: 1" in text
+    frame = table_of().assign(u=1.0)
+    with pytest.raises(RecordingError, match="^inputs x does not change"):
+        import_samples.imported(settings | {"import": part_of(frame)})

@@ -169,6 +169,20 @@ def test_time_constants_double_up_to_a_tenth_of_a_period(
     assert law.fit.value == pytest.approx(10 - abs(rows * ROW - truth))
 
 
+@pytest.mark.parametrize("name", ["lag", "time_constant"])
+def test_time_constants_are_tried_where_one_is_unknown(name, newton, monkeypatch):
+    tried = []
+
+    def with_constants(problem, law):
+        tried.append(problem)
+        return problem, law
+
+    newton([0.0], [0.1])
+    monkeypatch.setattr(input_dynamics, "with_time_constants", with_constants)
+    with_input_dynamics(problem_of(Unknown(name, (0,), True)), LAW)
+    assert len(tried) == (name == "time_constant")
+
+
 def test_a_time_constant_that_is_less_likely_is_none(monkeypatch):
     likely(monkeypatch, lambda inputs: -inputs.time_constant[1])
     problem = problem_of(Unknown("time_constant", (1,), True))

@@ -5,7 +5,9 @@ import json
 import pytest
 import xarray as xr
 
+from leastaction.core.model import IdentifiedModel
 from leastaction.core.own_data import Findings
+from leastaction.recordings import law_of_kind
 from leastaction.recordings.columns import CONTRADICTION
 from leastaction.recordings.law_of_kind import LawOfKind
 
@@ -58,3 +60,28 @@ def test_the_page_of_a_kind():
     assert one._predicted() == ["ahead"]
     assert one._amounts() == ["training data: a lot", "held-out data: little"]
     assert law(terms=[])._described() == ["## The law"]
+
+
+@pytest.mark.parametrize(
+    ("learned", "stated", "units"),
+    [
+        (IdentifiedModel, "", ["L q", "D q", "S^2 1", ""]),
+        (IdentifiedModel, "J", ["", "", "", "J"]),
+        (object, "", ["", "", "", ""]),
+    ],
+)
+def test_a_law_of_motion_has_the_units_of_its_terms(
+    learned, stated, units, monkeypatch
+):
+    """Where its family states none; what is none of L, D and S² has no unit."""
+    kinds = [("q", "L"), ("q", "D"), ("1", "S^2"), ("k", "H")]
+    terms = [(term, of, 1.0, 0.1, "") for term, of in kinds]
+    one = law(terms=[*terms[:-1], (*terms[-1][:-1], stated)])
+    one.__dict__["learned"] = object.__new__(learned)
+
+    def units_of(model, observations):
+        assert model is one.learned and observations is one.observations
+        return "{} {}".format
+
+    monkeypatch.setattr(law_of_kind, "coefficient_units", units_of)
+    assert one.terms.unit.tolist() == units

@@ -38,7 +38,7 @@ MOTIONS = {
     ),
     "double pendulum": (
         double_pendulum,
-        [1, 0.5, 0, 0],
+        [0.8, 0.3, 0, 0],
         {
             **{"theta1dot**2": 0.5, "theta2dot**2": 0.25},
             "theta1dot*theta2dot*cos(theta1 - theta2)": 0.5,
@@ -69,9 +69,10 @@ MOTIONS = {
 )
 def test_a_simulated_motion_has_its_terms_and_no_others(name, tolerance, digits):
     rate, start, truth, names = MOTIONS[name]
-    time = np.arange(0, 30, 0.02)
+    duration = 30 if len(names) == 1 else 16
+    time = np.arange(0, duration, 0.02)
     how = {"rtol": tolerance, "atol": tolerance / 100}
-    path = solve_ivp(rate, (0, 30), start, t_eval=time, **how).y
+    path = solve_ivp(rate, (0, duration), start, t_eval=time, **how).y
     data = pd.DataFrame({"t": time} | dict(zip(names, path[: len(names)], strict=True)))
     data[[*names]] = data[[*names]].map(lambda x: float(f"{x:.{digits}g}"))
     law = la.learn(data, time="t", coordinates=names, progress=False)

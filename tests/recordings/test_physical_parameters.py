@@ -444,3 +444,22 @@ def test_terms_are_grouped_that_move_a_quantity_by_its_error(coefficient, named)
     found = rows(law, measured(LINE))
     assert found["stiffness"][3] == ("6 of `x**4`" if named else "")
     assert found["mass"][3] == "" and found["natural frequency"][3] == ""
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_parameter_without_a_spread_is_uncorrelated():
+    """Its standard error is below the rounding of its coefficient."""
+    left = np.array([[1.0, 3.0, 7.0], [2.0, 5.0, 7.0], [3.0, 4.0, 7.0]])
+    data = xr.Dataset(
+        {
+            "coefficient_std": ("term", [0.1, 0.2]),
+            "dissipation_coefficient_std": ("dissipation_term", [1e-30]),
+            "column_position": ("column", [0, 1, 2]),
+            "jackknife_coefficient": (("point", "column"), left),
+        }
+    )
+    parameters = dict.fromkeys(("c_0", "c_1", "d_0"))
+    law = SimpleNamespace(dataset=data, system=SimpleNamespace(parameters=parameters))
+    expected = np.diag([0.1, 0.2, 1e-30]) ** 2
+    expected[0, 1] = expected[1, 0] = 0.5 * 0.1 * 0.2
+    np.testing.assert_allclose(covariance_of(law), expected, atol=1e-70)

@@ -9,6 +9,7 @@ from leastaction.recordings.contracts import (
     CONTRACTS,
     amount,
     held_out,
+    paths_and_errors,
     pieces,
     select,
     shown_units,
@@ -29,6 +30,21 @@ def observations():
             "held_out": ("trajectory", np.array([0, 1, 0, 1], dtype="int8")),
         }
     )
+
+
+def test_what_rests_has_errors_in_its_own_unit():
+    """Over half the range otherwise; of all samples, where every third is stored."""
+    measured = np.array([[1.0, 5.0], [5.0, 5.0], [2.0, 5.0], [1.0, 5.0]])
+    off = np.array([[0.3, 0.1], [0.0, 0.0], [0.0, 0.1], [-0.3, 0.0]])
+    run = measured, measured + off, 2 * np.abs(off), -off
+    found = paths_and_errors([run], 3, 0.5)
+    np.testing.assert_array_equal(found["half_range"], [[2.0, 1.0]])
+    rms = np.sqrt([0.18 / 4, 0.02 / 4]) / [2, 1]
+    np.testing.assert_allclose(found["rms_error"], [rms])
+    np.testing.assert_allclose(found["rms_band"], [2 * rms])
+    np.testing.assert_allclose(found["maximum_error"], [[0.15, 0.1]])
+    assert found["path_time"].tolist() == [0.0, 1.5]
+    np.testing.assert_array_equal(found["residual"], -off[::3])
 
 
 @pytest.mark.parametrize(
@@ -88,3 +104,29 @@ def test_no_recording_has_a_sweep_over_noise(name):
             about = {"units": "", "long_name": ""}
             arrays[variable] = xr.Variable(dims, np.ones([1] * len(dims)), about)
         assert len(problems(xr.Dataset(arrays), name)) == len(arrays) * len(swept)
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3])
+def test_errors_of_paths_are_those_of_all_samples(stride, rng):
+    """Over half the range, in its own unit of what rests; infinite where it is lost."""
+    runs = [rng.standard_normal((4, n, 2)) for n in (7, 4)]
+    runs[1][0, :, 1] = 5.0
+    runs[0][1, 3, 0] = np.nan
+    found = paths_and_errors(runs, stride, 0.5)
+    for k, (y, p, band, _) in enumerate(runs):
+        half = (y.max(axis=0) - y.min(axis=0)) / 2
+        half[half == 0] = 1.0
+        error = np.nan_to_num(np.abs(p - y) / half, nan=np.inf)
+        np.testing.assert_allclose(found["half_range"][k], half)
+        np.testing.assert_allclose(found["maximum_error"][k], error.max(axis=0))
+        for name, x in (("rms_error", error), ("rms_band", band / half)):
+            rms = np.sqrt((x**2).mean(axis=0))
+            np.testing.assert_allclose(found[name][k], rms)
+    names = ["q_measured", "q_estimate", "q_band", "residual"]
+    for place, name in enumerate(names):
+        stored = np.concatenate([run[place][::stride] for run in runs])
+        np.testing.assert_array_equal(found[name], stored)
+    rows = [np.arange(0, n, stride) for n in (7, 4)]
+    np.testing.assert_allclose(found["path_time"], np.concatenate(rows) / 2)
+    numbers = [0] * len(rows[0]) + [1] * len(rows[1])
+    assert found["path_trajectory"].tolist() == numbers

@@ -67,7 +67,7 @@ def test_intervals_of_a_bead_in_water_hold_the_truth(sensor):
     truth = {"corner frequency": CORNER, "displacement per unit": METRES}
     inside = []
     for seed in range(12):  # fewer pass with intervals half as wide
-        y = bead(seed, sensor, samples=20_000)
+        y = bead(seed, sensor, samples=10_000)
         found = la.calibrate({"v": y}, time=1 / RATE, **KNOWN)
         assert found.overdamped and found.fitted.form.sensor == sensor
         assert found.backing > 1e-3 and "mass" not in found.table.index
@@ -126,7 +126,7 @@ def test_a_levitated_particle_keeps_its_inertia():
     }
     inside = []
     for seed in range(8):  # fewer pass with intervals half as wide
-        y = oscillator(seed)
+        y = oscillator(seed, samples=12_500)
         given = {"temperature": TEMPERATURE, "mass": "3e-18 kg"}
         found = la.calibrate({"z": y}, time=5e-6, **given)
         assert not found.overdamped and found.backing > 1e-3

@@ -43,6 +43,7 @@ OF_ONE = {"inputs": ("N",), "units": ("m",), "constant": False}
         ({"inputs": ("N", "")}, "D", "abs(xdot)", "N"),
         (OF_ONE, "S^2", "x**2", "kg**2/s**3"),
         (OF_ONE, "S^2", "1", "N**2*s"),
+        (OF_ONE, "S^2", "x", "N**2*s/m"),
         ({"given": "xdot**2"}, "L", "xdot**2", "1"),
         ({"given": "xdot**2"}, "L", "x**2", "1/s**2"),
         ({"given": "x**2"}, "L", "xdot**2", "s**2"),

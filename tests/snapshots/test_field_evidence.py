@@ -1,5 +1,6 @@
 """Speed, force and damping of a field with exact waves."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,6 +21,7 @@ from leastaction.snapshots.field_evidence import (
     Snapshots,
     identify,
     mirrored,
+    others,
 )
 
 NODES, TIMES, DT, LENGTH = 24, 14, 0.1, 2 * np.pi
@@ -363,3 +365,72 @@ def test_a_grid_is_that_of_a_ring():
         field_evidence.grid_of(data.assign_attrs(domain_left="fixed"))
     padded = field_evidence._padded(np.array([3.0]), 3, 1.0)
     assert padded.tolist() == [3.0, 1.0, 1.0]
+
+
+class Fitted:
+    """Stands for snapshots; a fit is what it is asked for."""
+
+    def __init__(self, *given, noise=0.0, waves="all"):
+        self.given, self.noise, self.waves = given, noise, waves
+        self.steps = {"time_step": given[1]}
+
+    def _fit(self, basis, misfit):
+        assert basis.width > 0
+        system = SimpleNamespace(factor=lambda damping: ("factor", damping))
+        of = basis.width, basis.time_step, basis.scales is None, misfit
+        return SimpleNamespace(
+            basis=replace(basis, scales=np.ones(1)) if basis.scales is None else basis,
+            coefficients=of,
+            noise=Fitted.sigma,
+            system=system,
+            damping=0.5,
+        )
+
+    def every_second(self):
+        return Fitted(None, 2 * DT, waves="coarse") if Fitted.coarse else None
+
+    def noisier(self, fit, rng):
+        return Fitted(None, DT, waves=f"noisy {rng.integers(10**9)}")
+
+
+@pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize("coarse", [True, False])
+@pytest.mark.parametrize("sigma", [0.0, 1e-3])
+def test_other_fits_differ_by_a_cell_a_step_and_a_draw_of_noise(
+    monkeypatch, width, coarse, sigma
+):
+    """Each stabilised with its own factor and waves, and weighed as a square."""
+    monkeypatch.setattr(Fitted, "coarse", coarse, raising=False)
+    monkeypatch.setattr(Fitted, "sigma", sigma, raising=False)
+    made = []
+
+    def snapshots(*given):
+        made.append(Fitted(*given))
+        return made[-1]
+
+    def stabilised(basis, coefficients, factor, waves):
+        assert factor == ("factor", 0.5)
+        return (*coefficients, waves), 7.0
+
+    monkeypatch.setattr(field_evidence, "Snapshots", snapshots)
+    monkeypatch.setattr(field_evidence, "stabilised", stabilised)
+    monkeypatch.setattr(field_evidence, "DiscreteDensity", lambda *given: given)
+    observations = xr.Dataset(
+        {"q": (("replicate", "trajectory", "time", "dof"), np.zeros((1, 2, 9, 6)))},
+        coords={"time": DT * np.arange(9)},
+        attrs={"mirror": -1} if coarse else {},
+    )
+    basis = StencilBasis("edges", width, 2, 1.0, DT, 0.3, decay=0.9)
+    found = [(w, *d[1], far) for w, d, far in others(observations, basis, 0.2)]
+    ((u, step, *rest),) = [one.given for one in made]
+    assert u.shape == (2, 9, 6) and step == pytest.approx(DT)
+    assert rest == [0.3, 0.9, -1 if coarse else 0]
+    expected = [(1.0, width - 1, DT, True, 0.2, "all", 7.0)] * (width > 1)
+    if coarse:
+        expected.append((1 / 9, width, 2 * DT, True, 0.2, "coarse", 7.0))
+    count = len(expected)
+    assert found[:count] == expected
+    noisy = found[count:]
+    assert len(noisy) == (8 if sigma else 0)
+    assert {one[:5] for one in noisy} <= {(1 / 8, width, DT, False, 0.1)}
+    assert len({one[5] for one in noisy}) == len(noisy)  # drawn anew

@@ -174,3 +174,9 @@ def test_a_field_prints_what_is_known_of_it(decay, changes, energy, stability):
     assert repr(model) == str(model)
     even = learned_field(five_point(even=True))
     assert str(even).splitlines()[1].endswith("degree 2, even")
+
+
+def test_a_model_is_itself_alone():
+    """Two of them have arrays, whose equality has no one value."""
+    one, other = learned_field(), learned_field()
+    assert len({one, other}) == 2 and one == one and one != other

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 import yaml
 from project import PAPER, ROOT, Project
 
@@ -55,10 +56,25 @@ def test_a_folder_of_ones_own_has_laws_figures_and_a_page(tmp_path):
     assert "Summarising what goes beyond the papers" in planned
 
 
-def test_a_study_of_laws_without_candidates_reads_their_rollouts(tmp_path):
-    project = Project.copy(tmp_path / "project", {}, None)
-    examples = "isotropic", "klein_gordon", "dc_motor"
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory):
+    """Plan of all papers but one, whose examples are removed, and of three studies."""
+    project = Project.copy(tmp_path_factory.mktemp("project"), {}, None)
+    paths = project.folder.glob("config/examples/fokker_planck/*.yaml")
+    removed = {path.stem: None for path in paths}
+    project.configure({"examples": {"fokker_planck": removed}})
     studies = "symmetries", "fields", "port_structures"
-    planned = project.snakemake("-n", *(f"results/studies/{s}.png" for s in studies))
-    for name in examples:
-        assert f"Rolling out {name} (recommended)" in planned.stdout, planned.stderr
+    result = project.snakemake(
+        "-n", "papers", *(f"results/studies/{s}.png" for s in studies)
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout + result.stderr
+
+
+def test_a_study_of_laws_without_candidates_reads_their_rollouts(planned):
+    for name in ("isotropic", "klein_gordon", "dc_motor"):
+        assert f"Rolling out {name} (recommended)" in planned
+
+
+def test_removing_all_examples_of_a_paper(planned):
+    assert "stochastic_lagrangian" in planned and "fokker_planck" not in planned

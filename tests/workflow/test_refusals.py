@@ -196,18 +196,6 @@ def test_braces_in_the_path_of_the_project(tmp_path):
     assert "has a brace in its path" in refused(project, "-n")
 
 
-def test_removing_all_examples_of_a_paper(tmp_path):
-    project = Project.copy(tmp_path, {}, None)
-    names = {
-        p.stem: None for p in tmp_path.glob("config/examples/fokker_planck/*.yaml")
-    }
-    project.configure({"examples": {"fokker_planck": names}})
-    result = project.snakemake("-n")
-    text = result.stdout + result.stderr
-    assert result.returncode == 0, text
-    assert "stochastic_lagrangian" in text and "fokker_planck" not in text
-
-
 def test_figures_of_an_example_without_the_recommended_estimator(untouched):
     plan = untouched.snakemake("-n", f"results/{PAPER}/harmonic-as_released/figures")
     text = plan.stdout + plan.stderr

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from sys import float_info
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -655,8 +656,8 @@ def rounded(value: float, width: float) -> tuple[str, str]:
     (('0.5', ''), ('-7.88·10¹⁰', '∞'), ('0.00', '0.97'))
     """
     size = max(abs(value), width if width < np.inf else 0.0)
-    exponent = int(np.floor(np.log10(size))) if size > 0 else 0
-    power = 0 if exponent in PLAIN_EXPONENTS else exponent
+    exponent = int(np.floor(np.log10(size))) if 0 < size < np.inf else 0
+    power = 0 if exponent in PLAIN_EXPONENTS else max(exponent, float_info.min_10_exp)
     mark = f"·10{str(power).translate(RAISED)}" if power else ""
     value, width = value / 10.0**power, width / 10.0**power
     if not 0 < width < np.inf:

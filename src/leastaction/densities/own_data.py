@@ -375,7 +375,7 @@ def _refuse_relaxing(squares: list[np.ndarray], names) -> None:
     rest = np.array([y[len(y) // 4 :].mean(axis=0) for y in whole])
     change = first - rest
     error = change.std(axis=0, ddof=1) / np.sqrt(len(whole))
-    z = np.abs(change.mean(axis=0)) / error
+    z = np.abs(change.mean(axis=0)) / np.maximum(error, np.finfo(float).tiny)
     worst = int(np.argmax(z))
     if 2 * stdtr(len(whole) - 1, -z[worst]) < LEAST_P_VALUE / (2 * len(names)):
         ratio = first.mean(axis=0)[worst] / rest.mean(axis=0)[worst]

@@ -480,18 +480,18 @@ class StateSpace:
             x[: 2 * n], P[: 2 * n, : 2 * n] = start.mean, start.covariance
             P[2 * n : core, 2 * n : core] = parameters.rate / 2 * np.eye(core - 2 * n)
             return x, P
-        settled = None
+        settled, velocities = None, slice(n, n + size - core)
         if np.isfinite(linear[0]).all():
-            settled = kalman_filter.stationary(
-                *kalman_filter.discretised(*linear, self.dt)
-            )
+            moved, spread = kalman_filter.discretised(*linear, self.dt)
+            settled = kalman_filter.stationary(moved, spread)
         if settled is None:
-            settled = np.zeros((core, core))
+            moved, settled = np.zeros((2, core, core))
             settled[: 2 * n, : 2 * n] = np.diag(DIFFUSE * self.scale**2)
             settled[2 * n :, 2 * n :] = parameters.rate / 2 * np.eye(core - 2 * n)
         P[:core, :core] = settled
-        if size > core:
-            P[core:, core:] = settled[n : 2 * n, n : 2 * n]
+        P[core:, core:] = settled[velocities, velocities]
+        P[:core, core:] = moved @ settled[:, velocities]
+        P[core:, :core] = P[:core, core:].T
         return x, P
 
     def _start(self, record: Record, noise, frequency) -> Start | None:

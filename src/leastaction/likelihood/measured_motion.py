@@ -64,6 +64,7 @@ class MeasuredMotion:
         """The motion with another velocity within which friction turns."""
         return replace(self, equations=replace(self.equations, width=width))
 
+    @np.errstate(all="ignore")  # of motions that escape
     def linearised(
         self, path: np.ndarray, c: np.ndarray, active: np.ndarray
     ) -> tuple[LinearModel, float]:
@@ -77,15 +78,14 @@ class MeasuredMotion:
         # The force ends with the last row, of which no flow is wanted.
         rows = np.minimum(np.arange(len(self.y)), len(self.y) - 2)
         how = self.dt, self.steps, force, rows
-        with np.errstate(all="ignore"):
-            flow = self.equations.flow(path, c, active, *how)
-            sharp, steps = self._reversals(path, c)
-            if len(sharp):
-                force = None if self.force is None else self.force(steps)
-                how = self.dt, steps, force, rows[sharp]
-                finer = self.equations.flow(path[sharp], c, active, *how)
-                for values, of_sharp in zip(flow, finer, strict=True):
-                    values[sharp] = of_sharp
+        flow = self.equations.flow(path, c, active, *how)
+        sharp, steps = self._reversals(path, c)
+        if len(sharp):
+            force = None if self.force is None else self.force(steps)
+            how = self.dt, steps, force, rows[sharp]
+            finer = self.equations.flow(path[sharp], c, active, *how)
+            for values, of_sharp in zip(flow, finer, strict=True):
+                values[sharp] = of_sharp
         end, by_all, mobility = flow
         last = np.append(self.begin[1:], True)
         end[last], by_all[last] = 0.0, 0.0

@@ -42,6 +42,7 @@ class NoiseLevels(NamedTuple):
         return self.process > 1.1 * self.least_process
 
 
+@np.errstate(all="ignore")  # a motion that escapes has infinite information
 def step_of(innovations: Innovations) -> tuple[np.ndarray, float]:
     """δc = G⁻¹g and the gain ½ gᵀG⁻¹g; directions without information stay."""
     G, g = innovations.information, innovations.gradient
@@ -92,9 +93,10 @@ def tuned(
         moved = np.maximum(factor * levels.process, levels.least_process)
         trials.append(_scaled(model, levels._replace(process=moved)))
     best = max(trials, key=lambda each: profiled(model, each))
-    least = np.log(np.append(levels.least_process[:count], levels.least_sensor))
-    begin = np.log(np.append(best.process[:count], best.sensor))
-    begin = np.maximum(begin, least)
+    least = np.append(levels.least_process[:count], levels.least_sensor)
+    least = np.maximum(least, 1e-300)  # a coordinate at rest has a bound of zero
+    begin = np.append(best.process[:count], best.sensor)
+    begin, least = np.log(np.maximum(begin, least)), np.log(least)
     bounds = [(low, max(low, x) + 12.0) for low, x in zip(least, begin, strict=True)]
     # Differences of e-3 of a level, and an end where ℓ gains less than 0.01.
     how = {"eps": 1e-3, "ftol": 1e-2 / max(abs(cost(begin)), 1.0), "maxiter": 40}

@@ -389,7 +389,7 @@ def _starts(values, clock: str | None, label: str | None) -> np.ndarray:
     elif clock:
         new = np.diff(values[clock]) <= 0
     else:
-        new = np.zeros(len(next(iter(values.values()))) - 1, dtype=bool)
+        new = np.zeros(0)
     return np.concatenate([[0], np.flatnonzero(new) + 1])
 
 

@@ -164,6 +164,7 @@ def _held_out(samples: Samples, names) -> tuple[Samples, Samples]:
     labels = list(samples.labels)
     every = range(len(labels))
     if names is not None:
+        names = [plain_text(str(name)) for name in names]  # as labels are
         held = np.flatnonzero(held_out_by_name(labels, names, "the table"))
         if not len(held):
             shown = ", ".join(labels)

@@ -39,11 +39,10 @@ INPUT_OF_FREE_MOTION = 0.1
 LARGEST_TRUSTED_ERROR = 0.05
 # Samples per main period of what is stored; the errors are those of all samples.
 STORED_SAMPLES_PER_PERIOD = 200
-# Change of a position over its noise at which a smoother has converged.
-CONVERGED = 1e-3
 MOST_ROUNDS, MOST_STEPS = 30, 16
-# Change of a run by steps half as long, over the noise, that does not matter.
-CHANGE_BY_STEPS = 0.05
+# Change of a run, over the noise, that does not matter: by steps half as long, or by a
+# further round of least squares.
+SMALL_CHANGE = 0.05
 # Of the observations, which the rollout has as well.
 COORDINATES = (
     *("replicate", "dof", "label", "coordinate_unit", "force_unit"),
@@ -338,7 +337,7 @@ def enough_steps(
         moved = np.abs((fine - coarse) / sensor)
         inside = [part.stop - part.start for part in some.parts]
         each = [x[:n].max() for x, n in zip(moved, inside, strict=True)]
-        if np.quantile(np.nan_to_num(each, nan=1e9), 0.95) < CHANGE_BY_STEPS:
+        if np.quantile(np.nan_to_num(each, nan=1e9), 0.95) < SMALL_CHANGE:
             break
         steps, coarse = 2 * steps, fine
     return replace(motion, steps=steps)
@@ -367,7 +366,7 @@ def followed(
                 break
         path, model = trial, new
         moved = np.abs(step * change[:, : motion.dof]) / sensor
-        if moved.max() < CONVERGED:
+        if moved.max() < SMALL_CHANGE:
             break
     path[lost] = np.nan
     return path

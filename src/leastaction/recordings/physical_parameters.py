@@ -344,7 +344,8 @@ def covariance_of(law: IdentifiedModel) -> np.ndarray:
     both = np.flatnonzero((rows >= 0) & (std > 0))
     if len(both) > 1:
         left = data["jackknife_coefficient"].values[:, rows[both]]
-        known = np.nan_to_num(np.corrcoef(left.T))
+        with np.errstate(all="ignore"):  # errors below the rounding of a coefficient
+            known = np.nan_to_num(np.corrcoef(left.T))
         correlation[np.ix_(both, both)] = known
         np.fill_diagonal(correlation, 1.0)
     return correlation * np.outer(std, std)

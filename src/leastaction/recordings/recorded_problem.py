@@ -135,8 +135,7 @@ def friction(terms: Library, columns: np.ndarray) -> list[int]:
     rates = set(symbols(velocity_names(terms.coordinates)))
 
     def simple(loss: sp.Expr) -> bool:
-        base = loss.base if loss.is_Pow and loss.exp == 2 else loss
-        base = base.args[0] if isinstance(base, sp.Abs) else base
+        base = loss.args[0] if isinstance(loss, sp.Abs) else loss
         is_loss = isinstance(loss, sp.Abs) or (loss.is_Pow and loss.exp == 2)
         return is_loss and base.free_symbols <= rates and base.is_polynomial(*rates)
 

@@ -209,8 +209,10 @@ def others(
     mirror = int(observations.attrs.get("mirror", 0))
     snapshots = Snapshots(u, *steps, basis.decay, mirror)
     fit = snapshots._fit(replace(basis, scales=None), misfit)
-    narrow = replace(fit.basis, width=fit.basis.width - 1, scales=None)
-    fits = [(1.0, snapshots, snapshots._fit(narrow, misfit))] * (narrow.width > 0)
+    fits = []
+    if fit.basis.width > 1:
+        narrow = replace(fit.basis, width=fit.basis.width - 1, scales=None)
+        fits.append((1.0, snapshots, snapshots._fit(narrow, misfit)))
     coarse = snapshots.every_second()
     if coarse is not None:
         longer = replace(fit.basis, time_step=coarse.steps["time_step"], scales=None)
