@@ -145,6 +145,19 @@ RELATIONS = {
     ),
     "double angles": ([[sp.sin(2 * x)], [sp.sin(x) * sp.cos(x)]], {1: {0: 0.5}}),
     "roots": ([[sp.sqrt(x)], [x / sp.sqrt(x) + y - y]], {1: {0: 1}}),
+    "irrational weights of roots": (
+        [[x * sp.sqrt(x**2 + 1)], [sp.sqrt(2) * x * sp.sqrt(x**2 + 1)]],
+        {1: {0: sp.sqrt(2)}},
+    ),
+    "roots of multiples": (
+        [[sp.sqrt(x**2 + 1)], [sp.sqrt(8 * x**2 + 8)], [sp.sqrt(x**2 + 2)]],
+        {1: {0: 2 * sp.sqrt(2)}},
+    ),
+    "reciprocals of multiples": (
+        [[y / (x + 1)], [y / (3 * x + 3)], [y / (x + 1) ** 2], [y / (2 * x + 2) ** 2]],
+        {1: {0: sp.Rational(1, 3)}, 3: {2: sp.Rational(1, 4)}},
+    ),
+    "powers that change": ([[x ** (y + 1)], [2 * x * x**y]], {1: {0: 2}}),
     "irrational weights": ([[x**2], [sp.sqrt(2) * x**2]], {1: {0: sp.sqrt(2)}}),
     "products": ([[x * (x + y)], [x**2], [x * y]], {2: {0: 1, 1: -1}}),
 }

@@ -118,7 +118,6 @@ def memory_of(gain, coefficients=(1.0, 0.0)):
 @pytest.mark.parametrize("gain", [10.5, 10.0, 6.0, 4.0])
 def test_a_memory_widens_intervals_by_its_probability(gain):
     one = memory_of(gain)
-    assert one.is_seen == (gain > 10.0)
     probability = 1 / (1 + np.exp(-(gain - 10.0) / 2))
     rows = np.array([[0.5, -2.0], [0.1, 0.2], [0.3, 0.4]])
     expected = np.sqrt(probability) * rows * (probability > 0.05)

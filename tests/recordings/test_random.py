@@ -1,5 +1,7 @@
 """Recordings that a random force drives: an ensemble, and its strength."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from recorded import completed, rig, write
@@ -13,7 +15,8 @@ STIFFNESS, DAMPING, STRENGTH = 40.0, 1.0, 2.0
 RATE, FINE = 200.0, 20
 
 
-def oscillators(runs=12, duration=40.0):
+@cache
+def oscillators(runs=6, duration=40.0):
     """Rows (run, t, x, v) of q̈ = −k q − c q̇ + σ Ẇ, by a fine Euler scheme."""
     rng = np.random.default_rng(5)
     dt = 1 / RATE / FINE

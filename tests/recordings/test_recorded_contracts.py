@@ -32,6 +32,21 @@ def observations():
     )
 
 
+def test_what_rests_has_errors_in_its_own_unit():
+    """Over half the range otherwise; of all samples, where every third is stored."""
+    measured = np.array([[1.0, 5.0], [5.0, 5.0], [2.0, 5.0], [1.0, 5.0]])
+    off = np.array([[0.3, 0.1], [0.0, 0.0], [0.0, 0.1], [-0.3, 0.0]])
+    run = measured, measured + off, 2 * np.abs(off), -off
+    found = paths_and_errors([run], 3, 0.5)
+    np.testing.assert_array_equal(found["half_range"], [[2.0, 1.0]])
+    rms = np.sqrt([0.18 / 4, 0.02 / 4]) / [2, 1]
+    np.testing.assert_allclose(found["rms_error"], [rms])
+    np.testing.assert_allclose(found["rms_band"], [2 * rms])
+    np.testing.assert_allclose(found["maximum_error"], [[0.15, 0.1]])
+    assert found["path_time"].tolist() == [0.0, 1.5]
+    np.testing.assert_array_equal(found["residual"], -off[::3])
+
+
 @pytest.mark.parametrize(
     ("counts", "step", "text"),
     [

@@ -18,6 +18,7 @@ from leastaction.recordings.recorded_law import (
     alike,
     estimate,
     force_window,
+    kurtosis,
     missed_force,
     missed_tone,
     of_inputs,
@@ -49,6 +50,24 @@ def test_the_first_reference_that_the_law_has_gives_the_scale():
     problem.references = {0: 1.0}
     with pytest.raises(RecordingError, match="is no term of the law"):
         _in_units_of_reference(problem, c, every)
+
+
+def test_tails_are_those_of_sensors_with_noise(rng):
+    """Laplace's distribution has 3; ten deviations are a thousandth of half a range."""
+    z = rng.laplace(size=200_000), rng.standard_normal(200_000)
+    path = np.outer([-1.0, 1.0], [1.0, 2.0, 0.0, 0.0])
+    innovations = SimpleNamespace(standardised=lambda: z)
+
+    def of(*sensor):
+        about = {"motion": SimpleNamespace(dof=2), "path": path}
+        levels = SimpleNamespace(sensor=np.array(sensor))
+        return kurtosis(
+            SimpleNamespace(**about, levels=levels, innovations=innovations)
+        )
+
+    assert of(1.01e-4, 1.0) == pytest.approx(3.0, abs=0.2)
+    assert 0 < abs(of(0.99e-4, 2.02e-4)) < 0.05
+    assert of(0.99e-4, 1.98e-4) == 0.0
 
 
 @pytest.mark.parametrize("noise", [[1e-3], [1e-3, 4e-3], [1e-9], [1e9]])
@@ -326,6 +345,7 @@ def test_numbers_of_a_law_are_those_of_its_motion(follows, monkeypatch):
     for name, result in {
         "force_window": 0.5,
         "missed_tone": np.nan,
+        "kurtosis": 7.0,
         "alike": [{"has": ["d"]}],
         "_beside": (np.array([1.0, 2.0]), np.array([0.0, 0.5])),
         "missed_force": np.zeros(2),
@@ -340,7 +360,8 @@ def test_numbers_of_a_law_are_those_of_its_motion(follows, monkeypatch):
     assert numbers["free_run_ratio"] == pytest.approx(3.0 if follows else np.inf)
     assert (numbers["blocks"], numbers["stretches"]) == (70, 0)
     assert (numbers["criterion_value"], numbers["sliding_width"]) == (22.0, 0.25)
-    assert numbers["input_degree"] == 5 and numbers["converged"] == 1
+    assert numbers["input_degree"] == 5 and numbers["kurtosis"] == 7.0
+    assert numbers["converged"] == 1
     assert json.loads(arrays["corrections"].item()) == {"b": [2.0, 0.5]}
     assert json.loads(arrays["equivalent_models"].item()) == [{"has": ["d"]}]
     noise.stretches, problem.driven = 9, True

@@ -32,7 +32,7 @@ def table():
     """Two floors of a shaken frame: absolute accelerations, and the upper storey."""
     texts = ("addot + ground", "bddot + ground", "a", "b")
     noise = np.array([0.05, 0.05, 1e-3, 1e-3])
-    data = frame([400.0] * 2, [0.8] * 2, texts, noise, 5000, 1 / RATE)
+    data = frame([400.0] * 2, [0.8] * 2, texts, noise, 3000, 1 / RATE)
     first, second, a, b = data["reading"].values[0].T
     return pd.DataFrame({"first": first, "second": second, "drift": 1e3 * (b - a)})
 

@@ -168,8 +168,9 @@ def _fingerprint(expressions: Sequence[sp.Expr]) -> dict:
             expression = expression.rewrite(trigonometric, sp.exp)
         expression = sp.expand(expression)
         if not all(power.exp.is_Integer for power in expression.atoms(sp.Pow)):
-            # roots; products of exponentials are one already
-            expression = sp.expand(sp.powsimp(expression))
+            # x x^y; products of exponentials are one already
+            expression = sp.expand(sp.powsimp(expression, combine="exp"))
+        expression = expression.replace(_of_sum, _without_content)
         for term in sp.Add.make_args(expression):
             coefficient, function = term.as_independent(
                 *expression.free_symbols, as_Add=False
@@ -178,6 +179,16 @@ def _fingerprint(expressions: Sequence[sp.Expr]) -> dict:
                 key = (equation, function)
                 entries[key] = entries.get(key, 0) + coefficient
     return {key: value for key, value in entries.items() if sp.expand(value) != 0}
+
+
+def _of_sum(expression: sp.Expr) -> bool:
+    return expression.is_Pow and expression.base.is_Add
+
+
+def _without_content(power: sp.Expr) -> sp.Expr:
+    """c^n p^n of (c p)^n, c the rational content of a sum: √(2x + 2) = √2 √(x + 1)."""
+    content, primitive = power.base.primitive()
+    return content**power.exp * primitive**power.exp
 
 
 def _column_relations(columns: Sequence[dict]) -> dict:

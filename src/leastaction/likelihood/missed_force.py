@@ -56,11 +56,6 @@ class Memory(NamedTuple):
     coefficients: np.ndarray  # of the lagged velocities
     root: np.ndarray  # R, RᵀR the information of these
 
-    @property
-    def is_seen(self) -> bool:
-        """Whether the missed force depends on the states before."""
-        return self.gain > self.threshold
-
     def explained_by(self, far: "Memory") -> bool:
         """Whether the memory of whole runs makes these innovations smaller at all.
 

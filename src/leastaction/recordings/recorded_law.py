@@ -21,6 +21,7 @@ from leastaction.recordings.inputs import (
     has_unknown_gain,
 )
 from leastaction.recordings.refusals import RecordingError
+from leastaction.recordings.spikes import DEVIATIONS, LEAST_SHARE_OF_RANGE
 from leastaction.trajectories.library_equations import library_equations
 
 if TYPE_CHECKING:
@@ -173,9 +174,8 @@ def _values(model, noise, equations, gain):
     amplitude = np.array([oscillation(motion.y[p], turn) for p in motion.parts])
     near, far = model.horizons.near.levels, model.horizons.far
     run = np.inf if far is None else far.levels.sensor
-    white = law.fit.innovations.standardised()
     numbers = {
-        "kurtosis": max(np.mean(z**4) / np.mean(z**2) ** 2 - 3 for z in white),
+        "kurtosis": kurtosis(law.fit),
         "blocks": noise.stretches or law.fit.innovations.count,
         "stretches": noise.stretches,
         "whiteness_p_value": noise.whiteness,
@@ -203,6 +203,19 @@ def _values(model, noise, equations, gain):
         **of_inputs(problem, model.dynamics),
     }
     return numbers, arrays
+
+
+def kurtosis(fitted) -> float:
+    """Largest excess kurtosis of the innovations of a sensor.
+
+    Of those of whose noise ten standard deviations make a spike: errors of the steps of
+    an integrator are no noise.
+    """
+    size = np.ptp(fitted.path[:, : fitted.motion.dof], axis=0) / 2
+    noisy = DEVIATIONS * fitted.levels.sensor > LEAST_SHARE_OF_RANGE * size
+    pairs = zip(fitted.innovations.standardised(), noisy, strict=True)
+    values = [np.mean(z**4) / np.mean(z**2) ** 2 - 3 for z, known in pairs if known]
+    return float(max(values, default=0.0))
 
 
 def missed_tone(problem, fitted) -> float:
