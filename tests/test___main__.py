@@ -2,13 +2,17 @@
 
 import argparse
 import errno
+import runpy
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+import xarray as xr
 
 import leastaction.__main__ as command
 from leastaction.__main__ import _reading, _refuse_other_law, _time, main, parser
+from leastaction.core.system import System
 from leastaction.recordings import learn as learning
 from leastaction.recordings import modal_analysis, thermal_calibration
 from leastaction.recordings.refusals import RecordingError
@@ -248,3 +252,36 @@ def test_a_demonstration_does_not_write_over_a_table(tmp_path, monkeypatch, caps
     assert Path("swings.csv").stat().st_size > 1000
     assert main(["demo"]) == 1
     assert "swings.csv exists; name another file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("variables", "about"),
+    [
+        ({}, ""),
+        ({"input_lag": 0.01}, "; left out: the delay between inputs and forces"),
+    ],
+)
+def test_an_exported_law_says_what_it_leaves_out(
+    monkeypatch, capsys, tmp_path, variables, about
+):
+    law = SimpleNamespace(
+        system=System("xdot**2/2 - 2*x**2"), dataset=xr.Dataset(variables)
+    )
+    monkeypatch.setattr("leastaction.core.model.load", lambda path: law)
+    path = tmp_path / "law.py"
+    assert main(["export", "model.nc", str(path)]) == 0
+    said = f"{path}: qddot = acceleration(q, qdot, force), SI units{about}\n"
+    assert capsys.readouterr().out == said
+    acceleration = runpy.run_path(str(path))["acceleration"]
+    q, force = np.array([[0.5], [1.0]]), np.array([[0.0], [3.0]])
+    np.testing.assert_allclose(acceleration(q, 0 * q, force), -4 * q + force)
+
+
+@pytest.mark.parametrize("system", [None, "another"])
+def test_a_model_without_coordinates_is_not_exported(monkeypatch, tmp_path, system):
+    law = SimpleNamespace(system=system, dataset=xr.Dataset())
+    monkeypatch.setattr("leastaction.core.model.load", lambda path: law)
+    options = parsed(f"export model.nc {tmp_path / 'law.c'}")
+    with pytest.raises(RecordingError, match="model.nc holds no Lagrangian"):
+        options.run(options)
+    assert not [*tmp_path.iterdir()]

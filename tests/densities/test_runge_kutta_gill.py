@@ -98,6 +98,11 @@ def test_one_step_of_a_linear_system_is_its_exponential_series():
     series = sum(np.linalg.matrix_power(a, n) / sp.factorial(n) for n in range(5))
     expected = series.astype(float) @ [1.0, 0.5]
     np.testing.assert_allclose(end(system, 0.1, 0.1, 0.0), expected, rtol=1e-14)
+    # And from rest under a held force of 0.7, its integral.
+    series = sum(np.linalg.matrix_power(a, n) / sp.factorial(n + 1) for n in range(4))
+    expected = series.astype(float) @ [0.0, 0.07]
+    made = end(system, 0.1, 0.1, 0.7, (0.0, 0.0))
+    np.testing.assert_allclose(made, expected, rtol=1e-13)
 
 
 def test_held_noise_has_the_stationary_variances_of_the_sde():

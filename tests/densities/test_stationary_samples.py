@@ -92,6 +92,8 @@ def test_moments_are_means_over_the_same_samples():
     settings = simulation(moments=MOMENTS)
     found = stationary_samples.moments(oscillator(), settings, **KEY, units={"x": "m"})
     check(found, "state_moments")
+    duration = 0.01 * sum(map(len, stored(settings)[::4]))
+    np.testing.assert_allclose(found["duration"], np.full((1, 4), duration))
     paths = [p[6::7] for p in stored(settings)]
     for batch in range(4):
         samples = np.concatenate(paths[batch::4])

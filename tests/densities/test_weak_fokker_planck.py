@@ -9,7 +9,7 @@ from stages import assemble, differentiate
 from leastaction.core.contracts import check
 from leastaction.core.multi_index import multi_indices
 from leastaction.densities import stationary_samples
-from leastaction.densities.weak_fokker_planck import DegreeError
+from leastaction.densities.weak_fokker_planck import DegreeError, bumps
 
 BOTH = {**LIBRARY, "volatility": [{"terms": [1, "x**2"]}], "known": {}}
 TRUTH = np.array([1.0, 1.0, 0.5, 1.0, 0.0])
@@ -44,6 +44,41 @@ def test_the_quadratic_form_is_the_sum_of_squared_residuals():
     expected = (residual(shares(50) / 0.16**2, theta, 0.16) ** 2).sum()
     assert theta @ gram @ theta == pytest.approx(expected, rel=1e-10)
     assert equations["mean_square"].values[0, 0] == pytest.approx([1.0, 1.0], rel=5e-3)
+
+
+@pytest.mark.parametrize(("centres", "half_width"), [(1, 1.0), (3, 0.5), (5, 0.25)])
+def test_bumps_are_of_the_fourth_power_and_fill_the_domain(centres, half_width):
+    """(1 − ξ²)⁴ and two derivatives, from edge to edge, in any unit."""
+    edges = np.linspace(-1.0, 5.0, 1201)
+    cells = (edges[1:] + edges[:-1]) / 2
+    value, slope, curvature = bumps(cells, centres, half_width)
+    width, middles = 3.0 * half_width, np.linspace(-1, 5, 2 * centres + 1)[1::2]
+    if centres > 1:
+        middles = np.linspace(-1 + width, 5 - width, centres)
+    xi = (cells - middles[:, None]) / width
+    np.testing.assert_allclose(value, np.where(abs(xi) < 1, 1 - xi**2, 0) ** 4)
+    for function, derivative in ((value, slope), (slope, curvature)):
+        numeric = np.gradient(function, cells, axis=1)
+        size = np.abs(numeric).max()
+        np.testing.assert_allclose(derivative, numeric, atol=2e-3 * size)
+    assert (value[0, 0] > 0) and (value[-1, -1] > 0)
+
+
+def test_generators_of_batches_have_the_mean_of_all_samples():
+    """Moments are kept apart; the noise is of the mean density, over its time."""
+    rng = np.random.default_rng(2)
+    counts, duration = rng.random((1, 3, 20, 20)), np.array([[1.0, 2.0, 5.0]])
+    data = dataset(counts, np.full((1, 3), counts.sum() / 3))
+    data["duration"] = data["duration"].copy(data=duration)
+    chain = "bump_functions", "weak_fokker_planck"
+    whole = assembled(data, *chain)
+    each = [assembled(data.isel(batch=[b]), *chain) for b in range(3)]
+    np.testing.assert_allclose(
+        whole["moment"][0], [one["moment"].values[0, 0] for one in each], atol=1e-12
+    )
+    mean = np.mean([one["noise_gram"].values[0] for one in each], axis=0)
+    np.testing.assert_allclose(whole["noise_gram"][0], mean, atol=1e-12)
+    assert float(whole["duration"][0]) == 8.0
 
 
 @pytest.mark.parametrize(
@@ -88,6 +123,11 @@ def test_moments_of_the_generator_vanish_at_the_truth():
     moments = equations["moment"].values[0].mean(axis=0)
     size = np.abs(moments).max(axis=0)
     assert np.abs(moments @ TRUTH).max() < 1e-4 * size.max()
+    # Each has the name of its middle, which lie alike on both sides of zero.
+    names = [name.replace(",", "").split() for name in equations["test_name"].values]
+    q, rate = (sorted({float(name[k]) for name in names}) for k in (3, 6))
+    assert len(q) * len(rate) == len(names) and q == rate
+    np.testing.assert_allclose(np.add(q, q[::-1]), 0, atol=0.17)  # a cell
     wrong = TRUTH + [0, 0, 0.1, 0, 0]
     assert np.abs(moments @ wrong).max() > 1e-3 * size.max()
 

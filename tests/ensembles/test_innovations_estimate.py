@@ -255,6 +255,67 @@ def start_equations(noise=(0.01, 0.02), main=3.0):
     )
 
 
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("shocks", [False, True])
+def test_a_law_has_the_coefficients_of_its_labels(scaled, shocks, monkeypatch):
+    """Those of the library, given inertias too; in the unit of a force if it is."""
+    names = ["L: a", "L: b", "L: c", "L: x**3", "D: d", "D: e"]
+    labels = ["L: b", "D: d", "S: x x", GAIN, "L: c"]
+    theta, spread = np.array([3.0, 0.2, 0.7, 2.0, 0.0]), covariance(5)
+    monkeypatch.setattr(estimate, "with_nearest", lambda *_: (labels, theta, spread))
+    monkeypatch.setattr(estimate, "among_all", lambda model, names, *all_of: all_of)
+    for name in ("diagnostics", "sensors", "words", "innovations"):
+        monkeypatch.setattr(estimate, name, lambda *_: {})
+    monkeypatch.setattr(estimate, "parameter_names", lambda *_: labels)
+    monkeypatch.setattr(estimate, "force_bound", lambda *_: np.zeros(1))
+    made = []
+
+    def of_columns(count, columns, **more):
+        made.extend([count, columns, more])
+
+    monkeypatch.setattr(estimate.LagrangianEstimate, "of_columns", of_columns)
+    library = SimpleNamespace(
+        terms=(0, 1, 2, 3), fixed=np.array([0.5, 0, 0, 0]), references=[(0, 0.5)]
+    )
+    about = SimpleNamespace(status=["independent"], equivalent=["d"])
+    terms = SimpleNamespace(
+        terms=(0, 1, 2),
+        names=["a", "b", "c"],
+        dissipation_names=["d"],
+        status=["reference", "independent", "independent"],
+        freedom=SimpleNamespace(equivalent=["a", "b", "c"]),
+        dissipation_freedom=about,
+    )
+    times, records = np.arange(5.0), np.arange(5)
+    impulses = SimpleNamespace(times=times, records=records) if shocks else None
+    tests = SimpleNamespace(
+        search=SimpleNamespace(fit=SimpleNamespace(structure=None), rivals=("p", "q")),
+        innovations=SimpleNamespace(impulses=impulses),
+    )
+    likelihood = SimpleNamespace(model=SimpleNamespace(library=library))
+    estimate.lagrangian(terms, [0, 1, 2, 4], likelihood, tests, names, scaled)
+    count, columns, more = made
+    g = 2.0 if scaled else 1.0
+    assert count == 3 and columns["terms"] == ["a", "b", "c", "d"]
+    np.testing.assert_allclose(columns["coefficients"], np.array([0.5, 3, 0, 0.2]) / g)
+    std = np.sqrt(np.diag(spread))
+    if scaled:
+        # θ/g, and an inertia that is known over g.
+        slopes = np.zeros((3, 5))
+        slopes[[0, 1], [0, 1]] = 0.5
+        slopes[:, 3] = -np.array([3.0, 0.2, 0.5]) / 4
+        b, d, a = np.sqrt(np.diag(slopes @ spread @ slopes.T))
+        np.testing.assert_allclose(columns["std"], [a, b, 0, d])
+    else:
+        np.testing.assert_allclose(columns["std"], [0, std[0], 0, std[1]])
+    assert columns["status"][3] == "independent" and columns["equivalent"][3] == "d"
+    assert more["alternatives"] == "p; q"
+    seen = more["by_node"]["impulse_time"][1], more["by_node"]["impulse_trajectory"][1]
+    expected = (times, records) if shocks else (np.full(5, np.nan),) * 2
+    np.testing.assert_array_equal(seen, expected)
+    assert (GAIN in more["by_node"]["parameter"][1]) == (not scaled)
+
+
 @pytest.mark.parametrize("driven", [False, True])
 def test_starts_have_forces_that_keep_up_the_velocity(driven):
     """σ² = 2 d v² of the acceleration; of the mass, or as much of a ground."""
@@ -317,6 +378,20 @@ def test_a_state_space_is_in_the_scales_of_its_motion(bands, monkeypatch):
         else:
             assert used_records == "thin" and dt == pytest.approx(0.4)
             assert rest == [2, 0.2] and thinnings.pop() == pytest.approx(used * 0.1)
+
+
+@pytest.mark.parametrize("text", ["x - xdot", "x + xdot", "xdot - x"])
+def test_a_sensor_of_a_difference_of_kinds_sees_both(text, monkeypatch):
+    """Of one of position and velocity, whatever their signs: twice of either."""
+    channels, made = channels_of([text], ["x"]), []
+    monkeypatch.setattr(estimate, "records_of", lambda _: (channels, [], 0.1))
+    monkeypatch.setattr(estimate, "thinned", lambda *_: ([], 1, 1))
+    monkeypatch.setattr(estimate, "StateSpace", lambda *a: made.append(a))
+    equations = start_equations((0.1,), 2.0)
+    equations["output_std"] = (("replicate", "channel"), [[6.0]])
+    equations["highest_frequency"] = ("replicate", [2.0])
+    estimate.state_space("terms", equations, None, None)
+    np.testing.assert_allclose(made[0][4], [2 * 6.0 / 2, 2 * 6.0])
 
 
 def test_a_bound_is_of_coordinates_whose_forces_may_be_none():

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy.linalg import eigh
 from scipy.optimize import nnls
 
@@ -13,6 +14,7 @@ from leastaction.ensembles.modal_start import (
     OFF_DIAGONAL,
     Quadratic,
     _damped,
+    assemble,
     orders,
     quadratic,
     start_of_modes,
@@ -36,14 +38,17 @@ DAMPING = 0.01 * STIFFNESS
 TERMS = [name for name in TRUTH if name[0] != "D"]
 
 
-def library(*more):
+def section(*more):
     losses = [name[3:] for name in TRUTH if name[0] == "D"]
-    config = {
+    return {
         "reference": "xdot**2/2",
         "lagrangian": [{"terms": [*TERMS, *more]}],
         "dissipation": [{"terms": losses}],
     }
-    return Library.from_config(config, ["x", "y"])
+
+
+def library(*more):
+    return Library.from_config(section(*more), ["x", "y"])
 
 
 def sensors(*rows):
@@ -129,6 +134,42 @@ def test_damping_is_that_of_the_modes_in_the_mean(losses, ratios, expected):
         mean = (2 * ratio * frequency).mean()
         np.testing.assert_allclose(made, [mean])
     assert not c[1:].any() and _damped(matrices, c, [], frequency, ratio) is c
+
+
+def test_there_is_a_start_by_each_realisation_and_each_order_of_candidates():
+    """The highest frequency is the median of theirs; the rest is of the outputs."""
+    channels, rows = sensors(*SENSORS["positions"]), [1.0, 1.1, 1.5]
+    omega, ratio, outputs = modes(channels)
+    of_mode, of_shape = ("replicate", "spacing", "m"), ("channel",)
+    shapes = np.array([[row * outputs for row in rows]])
+    derivatives = xr.Dataset(
+        {
+            "mode_frequency": (of_mode, [[row * omega for row in rows]]),
+            "mode_damping_ratio": (of_mode, [[ratio for _ in rows]]),
+            "mode_shape_real": (of_mode + of_shape, shapes.real),
+            "mode_shape_imaginary": (of_mode + of_shape, shapes.imag),
+            "main_frequency": ("replicate", [3.0]),
+            "sensor_noise": (("replicate", "channel"), [[0.1, 0.2]]),
+            "output_std": (("replicate", "channel"), [[1.0, 2.0]]),
+        },
+        {"replicate": [7], "channel": ["x", "y"]},
+    )
+    q = (("replicate", "trajectory", "time", "dof"), np.zeros((1, 1, 4, 2)))
+    about = {"dof": ["x", "y"], "time": 0.1 * np.arange(4)}
+    made = assemble(xr.Dataset({"q": q}, about), derivatives, {}, section("y**2"))
+    terms = library("y**2")
+    matrices = quadratic(terms)
+    expected = [
+        start_of_modes(terms, matrices, chosen, channels, (row * omega, ratio, shape))
+        for chosen in orders(terms, matrices)
+        for row, shape in zip(rows, shapes[0], strict=True)
+    ]
+    np.testing.assert_allclose(made["start_coefficient"].values[0], expected)
+    assert len(expected) == 6 and made["replicate"].values.tolist() == [7]
+    assert float(made["highest_frequency"][0]) == pytest.approx(1.1 * omega.max())
+    for name in ("main_frequency", "sensor_noise", "output_std"):
+        np.testing.assert_array_equal(made[name], derivatives[name])
+    assert made["status"].values.tolist() == list(terms.status)
 
 
 @pytest.mark.parametrize("rows", [[(0, 1, 0)], [(2, 0, 1)]])

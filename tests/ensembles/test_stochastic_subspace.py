@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy.linalg import expm
 from scipy.signal import lfilter
 
+from leastaction.ensembles import stochastic_subspace
 from leastaction.ensembles.stochastic_subspace import (
     StochasticRealisation,
+    _roots,
     main_frequency,
     modes,
 )
@@ -65,6 +68,60 @@ def test_frequencies_and_shapes_in_the_units_of_the_channels(outputs):
     relative = shape[:, 1] / shape[:, 0]
     assert relative.real == pytest.approx([50.0, -200.0], rel=0.1)
     assert abs(realised.correlations).max() <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_modes_are_sought_at_three_spacings_with_a_memory_and_without(
+    count, outputs, monkeypatch
+):
+    """24, 12 and 6 lags in a main period; of one coordinate a guess beside them."""
+    asked = []
+
+    class Realisation:
+        def __init__(self, series, stride, blocks, order):
+            assert len(series) == 2 and blocks == 20 and order == 2 * count + 1
+            self.stride = stride
+
+        def rates(self, order, step):
+            asked.append((self.stride, order))
+            assert step == pytest.approx(self.stride * DT)
+            w = self.stride + 10.0 * order
+            rates = [z for k in range(1, count + 1) for z in (k * w * 1j, -k * w * 1j)]
+            shapes = np.arange(1.0, count + 1)[:, None] * np.ones(2 * count)
+            return np.array(rates) - 0.1, shapes * (1 + 2j)
+
+    monkeypatch.setattr(stochastic_subspace, "StochasticRealisation", Realisation)
+    names, y = ["a", "b"][:count], outputs[:, :count].reshape(2, -1, count)
+    y[1, 5] = np.nan
+    q = (("replicate", "trajectory", "time", "dof"), y[None])
+    time = DT * np.arange(y.shape[1])
+    data = xr.Dataset({"q": q}, {"dof": names, "time": time, "replicate": [3]})
+    made = stochastic_subspace.differentiate(data, {}, {})
+    main = float(made["main_frequency"][0])
+    assert main == pytest.approx(2.0, rel=0.05)
+    strides = [max(1, round(2 * np.pi / main / DT / k)) for k in (24, 12, 6)]
+    assert asked == [(s, 2 * count + k) for s in strides for k in (0, 1)]
+    frequency = made["mode_frequency"].values[0]
+    expected = [abs(-0.1 + 1j * (s + 10.0 * order)) for s, order in asked]
+    np.testing.assert_allclose(frequency[:6, 0], expected)
+    assert frequency.shape == (6 + (count == 1), count)
+    if count == 1:
+        assert frequency[6, 0] == main
+        assert made["mode_damping_ratio"].values[0, 6, 0] == 0.1
+    shapes = made["mode_shape_real"] + 1j * made["mode_shape_imaginary"]
+    np.testing.assert_allclose(shapes[0, 0, 0], np.arange(1, count + 1) * (1 + 2j))
+    flat = y.reshape(-1, count)
+    np.testing.assert_allclose(made["output_std"][0], np.nanstd(flat, axis=0))
+    noise = np.nanmean(np.diff(y, 3, axis=1).reshape(-1, count) ** 2, axis=0) / 20
+    np.testing.assert_allclose(made["sensor_noise"][0], np.sqrt(noise))
+
+
+def test_a_root_has_no_eigenvalue_below_the_round_off_of_the_largest():
+    turn = np.linalg.qr(np.random.default_rng(1).standard_normal((3, 3)))[0]
+    root, inverse = _roots((turn * [1e-9, 1.0, 1e6]) @ turn.T)
+    for made, power in ((root, 0.5), (inverse, -0.5)):
+        expected = (turn * np.array([1e-6, 1.0, 1e6]) ** power) @ turn.T
+        np.testing.assert_allclose(made, expected, rtol=1e-6, atol=1e-9)
 
 
 def test_the_innovations_form_has_the_covariances_of_the_outputs(outputs):

@@ -9,6 +9,7 @@ import sympy as sp
 from leastaction.core.expressions import parse, symbol
 from leastaction.fields.domain import (
     Domain,
+    ModalForces,
     NodeEvaluator,
     Potential,
     count_functions,
@@ -250,3 +251,26 @@ def test_a_function_between_its_points_is_interpolated(rng):
     for _ in range(3):
         evaluate.add(sums, u, u_t)
     np.testing.assert_allclose(evaluate.interpolated(sums), 3 * values)
+
+
+@pytest.mark.parametrize("modes", ["sines", "any"])
+def test_modal_forces_are_slopes_of_the_energy_along_the_modes(modes, rng):
+    """Of sines, eigenvectors of two terms, of which one matrix product is enough."""
+    domain = Domain(1.3, 6, "fixed", "fixed")
+    texts = ["u_x**2/2", "u**2", "u**4", "u*u_x**3"]
+    phi = rng.standard_normal((6, 3))
+    if modes == "sines":
+        phi = np.sin(np.pi * np.outer(domain.x, [1, 2, 4]) / 1.3)
+        phi /= np.sqrt(domain.cell @ phi**2)
+    terms = [parse(text, NAMES) for text in texts]
+    forces = ModalForces(terms, "u", domain, phi)
+    u = rng.standard_normal((5, 6))
+    q, found = forces(u, 1)
+    np.testing.assert_allclose(q, (u * domain.cell) @ phi)
+    assert found.shape == (5, 5, 3)  # one to spare
+    for term, force in zip(terms, found[:4], strict=True):
+        expected = -Potential(term, "u", domain).force(u) @ phi
+        np.testing.assert_allclose(force, expected, atol=1e-9)
+    assert set(forces._diagonal) == ({0, 1} if modes == "sines" else set())
+    again = forces.forces(u, q, slopes=forces.slopes(u))
+    np.testing.assert_array_equal(again, found[:4])

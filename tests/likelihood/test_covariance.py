@@ -7,7 +7,7 @@ import pytest
 
 from leastaction.likelihood.covariance import nearest_absent, spread, whiteness
 
-G = np.array([[4.0, 1e3], [1e3, 9e6]])
+INFORMATION = np.array([[4.0, 1e3], [1e3, 9e6]])
 
 
 def innovations(series, scores=None, correlated=1.0):
@@ -16,15 +16,18 @@ def innovations(series, scores=None, correlated=1.0):
     moment[:, 0, 1:] = -scores
     return SimpleNamespace(
         standardised=lambda: iter(series),
-        information=G,
+        information=INFORMATION,
         moment=moment,
         count=sum(map(len, series)),
         correlation_length=correlated,
     )
 
 
-def test_white_innovations_have_the_covariance_of_the_information(rng):
-    result = spread(innovations([rng.standard_normal(480)]))
+@pytest.mark.parametrize("unit", [[1.0, 1.0], [1e-9, 1.0], [1.0, 1e9]])
+def test_white_innovations_have_the_covariance_of_the_information(rng, unit):
+    one, G = innovations([rng.standard_normal(480)]), INFORMATION * np.outer(unit, unit)
+    one.information = G
+    result = spread(one)
     assert result.stretches == 0
     D = result.deviations
     np.testing.assert_allclose(D.T @ D, np.linalg.inv(G), rtol=1e-9)
@@ -44,7 +47,7 @@ def test_correlated_innovations_have_that_of_their_scores(rng, correlated, joine
     padded = np.vstack([np.zeros((joined - 1, 2)), about, np.zeros((joined - 1, 2))])
     sums = [padded[k : k + joined].sum(axis=0) for k in range(24 + joined - 1)]
     meat = sum(np.outer(s, s) for s in sums) / joined * count / (count - 1)
-    expected = np.linalg.solve(G, np.linalg.solve(G, meat).T)
+    expected = np.linalg.solve(INFORMATION, np.linalg.solve(INFORMATION, meat).T)
     np.testing.assert_allclose(result.deviations.T @ result.deviations, expected)
 
 

@@ -130,6 +130,19 @@ def test_a_direction_counts_beyond_the_round_off_of_its_rows(left, kept):
     assert gain == pytest.approx(1e-12 / left if kept else 0.0, rel=1e-2)
 
 
+@pytest.mark.parametrize("beyond", [-1.5, 1.5, np.nan])
+@pytest.mark.parametrize("size", [1.0, 1e3])
+def test_a_correlation_is_none_or_one_at_most_whatever_the_round_off(beyond, size):
+    """Of one there is one direction, of NaN there are both."""
+    sign = -1.0 if beyond < 0 else 1.0
+    unit = np.array([size, 1.0])
+    G = np.array([[1.0, beyond], [beyond, 1.0]]) * np.outer(unit, unit)
+    change, gain = step_of(quadratic(G, unit * [1.0, sign]))
+    part = 1.0 if np.isnan(beyond) else 0.5
+    np.testing.assert_allclose(change * unit, [part, part * sign])
+    assert gain == pytest.approx(part)
+
+
 @pytest.mark.parametrize("starts", [(), (1e-4,), (1.0, 1e-4)])
 def test_the_best_of_several_starts_is_searched_from(monkeypatch, rng, starts):
     """Each start is scaled by the rms of its innovations."""

@@ -267,6 +267,17 @@ def test_a_term_lowers_what_is_missed_by_a_fifth(price, begin, above):
     assert corrections(likelihood, bare) == (0,)
 
 
+@pytest.mark.parametrize(("more", "exchanged"), [(0.9, False), (1.1, True)])
+def test_a_term_is_exchanged_for_one_that_gains_more_by_one(more, exchanged):
+    """Of two that are nearly the same and gain 200 and a little more."""
+    likelihood = diagonal([200.0, 200.0 + more, 0.0])
+    G, size = likelihood.G.copy(), np.sqrt(np.diag(likelihood.G))
+    G[0, 1] = G[1, 0] = 0.999 * size[0] * size[1]
+    likelihood = replace(likelihood, G=G)
+    assert select(likelihood, [0]).support == ((1,) if exchanged else (0,))
+    assert select(likelihood, [1]).support == (1,)
+
+
 def test_what_stays_is_excluded_or_feeds_energy_in_has_its_own_rule():
     strong, weak = 3 * PENALTY, 0.5 * PENALTY
     gains = [strong, weak, strong]
@@ -314,15 +325,16 @@ def test_candidates_that_are_the_same_gain_nothing_beside_each_other():
 FRICTION = {"friction": (1,)}
 
 
-def with_friction(t=2.0, cross=0.9, sign=1.0):
+def with_friction(t=2.0, cross=0.9, sign=1.0, unit=1.0):
     """A stiffness that is known to 1, and a friction of t standard errors beside it."""
-    G = np.array([[1.0, cross], [cross, 1.0]])
+    G = np.array([[1.0, cross / unit], [cross / unit, 1.0 / unit**2]])
     left = 1 - cross**2
-    x = np.array([100.0, sign * t / np.sqrt(left)])
+    x = np.array([100.0, sign * t / np.sqrt(left) * unit])
     base = diagonal([1.0, 1.0], **FRICTION)
     return replace(base, G=G, b=G @ x, square=500.0 + x @ G @ x)
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1.0])
 @pytest.mark.parametrize(
     ("t", "cross", "sign", "needed"),
     [
@@ -334,8 +346,10 @@ def with_friction(t=2.0, cross=0.9, sign=1.0):
         (2.0, 0.44, 1.0, []),  # by .98
     ],
 )
-def test_friction_is_needed_where_a_stiffness_is_biased_without(t, cross, sign, needed):
-    likelihood = with_friction(t, cross, sign)
+def test_friction_is_needed_where_a_stiffness_is_biased_without(
+    t, cross, sign, needed, unit
+):
+    likelihood = with_friction(t, cross, sign, unit)
     assert biasing(likelihood, likelihood.solve([0])) == needed
     assert biasing(likelihood, likelihood.solve([0, 1])) == []
 

@@ -237,6 +237,7 @@ def test_errors_of_a_kind_are_those_over_half_the_range(
     assert found.attrs["along"] == (along or "Time (s)")
     assert (found.attrs["start"], found.attrs["learned_from"]) == (0.0, 0)
     assert not found["force_missed"].any() and found["window_time"].item() == 0
+    assert found["window_trajectory"].item() == 0
     assert (found["coordinate_shown_factor"] == 1).all()
 
 

@@ -1,5 +1,6 @@
 """Delays and time constants of inputs: where the steps lead, and what they mean."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -103,19 +104,25 @@ def test_a_step_is_four_rows_long_at_most(rows, fits, sign, newton):
 
 
 @pytest.mark.parametrize("requested", [True, False])
+@pytest.mark.parametrize("rows", [1, 3])
 @pytest.mark.parametrize(("beyond", "significant"), [(0.97, False), (1.03, True)])
 def test_a_delay_counts_beyond_two_errors_and_a_row(
-    beyond, significant, requested, newton
+    beyond, significant, rows, requested, newton
 ):
-    """One that was not requested; its coefficients may be off by half of it."""
-    truth = beyond * (2 * 0.3 + ROW)
+    """One that was not requested; its coefficients may be off by half of it.
+
+    Beyond all rows over which an input is held.
+    """
+    truth = beyond * (2 * 0.3 + ROW * rows)
     newton([truth], [0.3])
-    inputs = changed(inputs_of(), [delay()], np.array([0.3]))
+    inputs = inputs_of()
+    inputs = replace(inputs, recorded=np.repeat(inputs.recorded, rows, axis=0)[:200])
+    inputs = changed(inputs, [delay()], np.array([0.3]))
     problem = problem_of(delay(requested), inputs=inputs)
     problem, _, dynamics = with_input_dynamics(problem, LAW)
     found = problem.inputs.lag
     if significant or requested:
-        np.testing.assert_allclose(found, min(truth, 0.7))
+        np.testing.assert_allclose(found, min(truth, 0.3 + 4 * ROW * rows))
         assert dynamics.std[0] == pytest.approx(np.hypot(0.3, 0.25 * ROW))
     else:
         np.testing.assert_allclose(found, 0.0, atol=1e-12)

@@ -100,6 +100,7 @@ def test_a_problem_is_that_of_its_recording(driven, monkeypatch):
     assert problem.motion.dt == 0.1 and problem.motion.dry.tolist() == [6]
     assert problem.width == (1.02 if driven else 0.02)
     assert problem.touched.tolist() == [1, 1, 2, 2, 3, 1, 2]
+    assert problem.candidates.friction == [5, 6]
     begun = problem.inputs_to_begin_with
     assert (problem.inputs is None) == (begun is None) == (not driven)
     if driven:

@@ -55,7 +55,7 @@ class Oscillators:
     """Forces of x and y: their accelerations, positions, and a term of y alone."""
 
     def columns(self, q, v, a, columns=None):
-        inertial = np.stack([a, 0 * q, 0 * q], axis=2)
+        inertial = np.stack([a, 0 * a, 0 * a], axis=2)
         return np.stack([a, q, v * [0.0, 1.0]], axis=2), inertial
 
 

@@ -127,7 +127,8 @@ def state_space(terms: Library, equations, observations, bands) -> StateSpace:
     main = float(equations["main_frequency"].values[0])
     std = equations["output_std"].values[0]
     order = channels.velocity.any(axis=1) + 2 * channels.acceleration.any(axis=1)
-    moved = np.abs(channels.position + channels.velocity + channels.acceleration)
+    weights = channels.position, channels.velocity, channels.acceleration
+    moved = sum(map(np.abs, weights))
     size = moved * (std / main**order)[:, None]
     q = size.max(axis=0)
     q = np.where(q > 0, q, q.max())
