@@ -7,6 +7,9 @@ import xarray as xr
 
 from leastaction.core.contracts import Contract, variables
 
+# A spike is off by so many standard deviations of its surroundings, and by this part of
+# half the range.
+DEVIATIONS, LEAST_SHARE_OF_RANGE = 10.0, 1e-3
 OF_COORDINATES = {"q": "see coordinate_unit", "force": "see force_unit"}
 CONTRACTS = {
     "measurements": Contract(

@@ -13,7 +13,11 @@ from leastaction.likelihood.covariance import nearest_absent, spread
 from leastaction.likelihood.missed_force import is_line, memory, tone
 from leastaction.likelihood.term_selection import equally_good
 from leastaction.recordings.bandwidth_spline import oscillation
-from leastaction.recordings.contracts import OF_COORDINATES
+from leastaction.recordings.contracts import (
+    DEVIATIONS,
+    LEAST_SHARE_OF_RANGE,
+    OF_COORDINATES,
+)
 from leastaction.recordings.inputs import (
     BAND_LIMITED,
     LAG,
@@ -21,7 +25,6 @@ from leastaction.recordings.inputs import (
     has_unknown_gain,
 )
 from leastaction.recordings.refusals import RecordingError
-from leastaction.recordings.spikes import DEVIATIONS, LEAST_SHARE_OF_RANGE
 from leastaction.trajectories.library_equations import library_equations
 
 if TYPE_CHECKING:

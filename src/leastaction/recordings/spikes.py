@@ -6,17 +6,17 @@ import numpy as np
 
 from leastaction.recordings.checks import encoder_step
 from leastaction.recordings.columns import Column
+from leastaction.recordings.contracts import DEVIATIONS, LEAST_SHARE_OF_RANGE
 from leastaction.recordings.refusals import reject
 from leastaction.recordings.splitting import Trajectory
 
 # Neighbours at ±i and ±j that predict a sample by the cubic through them.
 PAIRS = ((1, 2), (1, 3), (2, 3), (2, 4), (3, 4))
 REACH = max(map(max, PAIRS))
-# A spike is off by so many standard deviations, from the median of its surroundings.
-DEVIATIONS, STD_PER_MEDIAN = 10.0, 1.4826
-SAMPLES_AROUND = 201
-# ... by this part of half the range, and by this part of the largest beside it.
-LEAST_SHARE_OF_RANGE, LEAST_SHARE_BESIDE = 1e-3, 0.5
+# A standard deviation over the median, and where around a spike it is taken.
+STD_PER_MEDIAN, SAMPLES_AROUND = 1.4826, 201
+# A spike is also off by this part of the largest sample beside it.
+LEAST_SHARE_BESIDE = 0.5
 # ... and by so many times what the predictions differ by: in a quick turn all do.
 LEAST_OVER_SPREAD = 3.0
 # A longer step than so many median ones leaves the samples beside it alone.
