@@ -249,7 +249,7 @@ def lines_of(module: Path, line: int) -> set[tuple[str, int]]:
             block
             for part in ("body", "orelse", "finalbody", "handlers", "cases")
             if (block := getattr(at, part, None))
-            and first_line(block[0]) <= line <= (block[-1].end_lineno or 0)
+            and first_line(block[0]) <= line <= last_line(block[-1])
         ]
         if isinstance(at, ast.FunctionDef) and blocks:
             function = at
@@ -299,6 +299,15 @@ def first_line(node: ast.AST) -> int:
     if isinstance(node, ast.match_case):
         return node.pattern.lineno
     return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+
+
+def last_line(node: ast.AST) -> int:
+    """Last line of a statement or a case, which has no lines of its own."""
+    return (
+        last_line(node.body[-1])
+        if isinstance(node, ast.match_case)
+        else node.end_lineno
+    )
 
 
 class Tracer:
