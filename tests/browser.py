@@ -102,9 +102,11 @@ def _shown(page: Path, folder: Path) -> list[dict]:
     command = [browser(), "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
     command += [f"--user-data-dir={folder / 'profile'}", "--disable-dev-shm-usage"]
     command += ["--window-size=1400,1000", "--virtual-time-budget=600000"]
-    result = subprocess.run(
-        [*command, page.as_uri()], capture_output=True, text=True, timeout=240
-    )
-    codes = re.findall("BEGIN(.*?)END", result.stdout)
+    for _ in range(2):  # it may end before its first page is there
+        result = subprocess.run(
+            [*command, page.as_uri()], capture_output=True, text=True, timeout=240
+        )
+        if codes := re.findall("BEGIN(.*?)END", result.stdout):
+            break
     assert codes, result.stderr[-2000:]
     return [json.loads(unquote(b64decode(code).decode())) for code in codes]
