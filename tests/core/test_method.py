@@ -241,13 +241,13 @@ def test_cases_of_a_sweep_stand_in_all_results_but_records():
 
 def test_other_packages_are_asked_for_a_name_that_no_family_has(monkeypatch):
     """And for no other: to look for them takes longer than most calls."""
-    asked = []
-    monkeypatch.setattr("leastaction.core.families.extend", lambda: asked.append(1))
+    requests = []
+    monkeypatch.setattr("leastaction.core.families.extend", lambda: requests.append(1))
     assert known_steps("assemble", "gram") == steps("assemble")
     assert method_of("assemble", {"method": "gram"}).name() == "gram"
-    assert not asked
+    assert not requests
     assert known_steps("assemble", "none of them") == steps("assemble")
-    assert len(asked) == 1
+    assert len(requests) == 1
     with pytest.raises(KeyError):
         rollout("none of them")
-    assert len(asked) == 2
+    assert len(requests) == 2

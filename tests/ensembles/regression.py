@@ -13,7 +13,7 @@ class Regression:
 
     def __init__(self, records=2, noise=0.3):
         rng = np.random.default_rng(4)
-        self.records, self.runs, self.asked = range(records), 0, []
+        self.records, self.runs, self.requests = range(records), 0, []
         self.X = rng.normal(size=(records, ROWS, 4)) + 0.3
         self.y = self.X[..., :3] @ [1.0, -2.0, 0.4]
         self.y += noise * rng.normal(size=self.y.shape)
@@ -30,7 +30,7 @@ class Regression:
     def innovations(self, structure, theta, order=2):
         columns, n = list(structure.columns), len(structure.columns)
         self.runs += 1
-        self.asked.append((structure, theta, order))
+        self.requests.append((structure, theta, order))
 
         def of_record(number):
             if theta[0] > 50:

@@ -91,13 +91,15 @@ def test_innovations_are_those_of_a_filter_of_second_order_unless_another_is_mea
         lambda *order: likelihood.fit(Structure(LEAST), theta, *order),
     ):
         for order in ((), (1,)):
-            model.asked.clear()
+            model.requests.clear()
             likelihood._values.clear()
             ask(*order)
-            assert {asked for _, _, asked in model.asked} == {*(order or (2,))}
-    model.asked.clear()
+            assert {request[2] for request in model.requests} == {
+                *(order or (2,))
+            }
+    model.requests.clear()
     likelihood.pieces(Structure(LEAST), theta, axes, absent=[2], memory=True)
-    assert {order for _, _, order in model.asked} == {2}
+    assert {order for _, _, order in model.requests} == {2}
 
 
 def test_information_beyond_all_numbers_is_that_of_no_law():
@@ -114,7 +116,7 @@ def test_the_slope_of_an_absent_column_is_taken_over_a_ten_thousandth():
     Likelihood(model).pieces(Structure(LEAST), theta, np.eye(4)[:, :1], absent=[2, 3])
     steps = {
         structure.columns[2]: theta[2]
-        for structure, theta, _ in model.asked
+        for structure, theta, _ in model.requests
         if len(structure.columns) == 3 and theta[2]
     }
     assert steps == pytest.approx({2: 1e-4 * TYPICAL[2], 3: 1e-4 * TYPICAL[3]})
@@ -526,7 +528,7 @@ class Scoring:
     """The loop of a fit alone: g and I are prescribed, ℓ is 0, 1, 2 ..."""
 
     def __init__(self, monkeypatch, slope, correlation=0.0, gains=True, free=None):
-        self.axes, self.dampings, self.asked = [], [], 0
+        self.axes, self.dampings, self.requests = [], [], 0
         unit = np.array([20.0, 0.3])  # no result depends on that of a parameter
         self.slope, self.gains, self.determined = slope * unit, gains, {0, 1}
         self.information = np.array([[1.0, correlation], [correlation, 1.0]])
@@ -552,7 +554,7 @@ class Scoring:
         return self.theta, fit.value + (1.0 if self.gains else 0.0), 8 * damping
 
     def _determined(self, fit):
-        self.asked += 1
+        self.requests += 1
         return self.determined
 
     def _principal(self, structure, theta, axes, matrix, size):
@@ -563,17 +565,17 @@ class Scoring:
 
 
 @pytest.mark.parametrize(
-    ("decrement", "calls", "asked"),
+    ("decrement", "calls", "requests"),
     [(2.9e-3, 1, 0), (3.1e-3, 40, 40), (9.9, 40, 40), (10.1, 40, 0)],
 )
 def test_scoring_ends_at_a_twentieth_of_a_standard_error_or_after_forty_steps(
-    monkeypatch, decrement, calls, asked
+    monkeypatch, decrement, calls, requests
 ):
     """Forces that are as good as none are looked for where a step gains little."""
     one = Scoring(monkeypatch, [np.sqrt(decrement), 0.0])
     fit = one.fit()
     assert fit.converged == (calls == 1) and len(one.axes) == calls
-    assert one.asked == asked and fit.value == calls - 1
+    assert one.requests == requests and fit.value == calls - 1
     assert pytest.approx(np.diag([3e-4, 5e-4])) == one.axes[0]
     if calls > 1:
         assert pytest.approx(2 * one.axes[0]) == one.axes[1]

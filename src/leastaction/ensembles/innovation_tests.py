@@ -91,7 +91,7 @@ def tested(model: StateSpace, fit: Fit) -> Innovations:
     of_record = model.innovations(fit.structure, fit.theta, fit.order)
     series = [e / np.sqrt(V) for e, V in map(of_record, range(len(model.records)))]
     values = np.concatenate(series)
-    kurtosis = np.mean(values**4, axis=0) / np.mean(values**2, axis=0) ** 2 - 3
+    kurtosis = excess_kurtosis(values)
     white = ljung_box(series, LAGS, model.correlation_of_neighbours)
     over_time = model.read_over == "s"
     line = largest_line(series, model.dt) if over_time else (1.0, 0.0)
@@ -139,7 +139,7 @@ def _of_filter(shape: np.ndarray, root: float, series, dt: float) -> Impulses:
     rho = sum(np.correlate(x, x, "full") for x in (shape / norm).T)
     z = np.concatenate(filtered)
     variance = np.mean(z**2)
-    kurtosis = float(np.mean(z**4) / variance**2 - 3)
+    kurtosis = float(excess_kurtosis(z))
     score = float(kurtosis / np.sqrt(24 * np.sum(rho**4) / len(z)))
     rate = _rate(kurtosis, min(1.0, norm**2 * dt * np.sum(rho**2) / variance), rho, dt)
     places, carried = _largest(z, len(shape))
@@ -310,6 +310,15 @@ def simulated_size(model: StateSpace, fit: Fit) -> float:
     )
     ratio = size[:, 0] / size[:, 1]
     return float(ratio[np.abs(np.log(ratio)).argmax()])
+
+
+def excess_kurtosis(values: np.ndarray) -> np.ndarray:
+    """Fourth moment over the squared second of each column, about zero, less 3.
+
+    >>> excess_kurtosis(np.array([1.0, -1.0, 1.0, -1.0]))
+    np.float64(-2.0)
+    """
+    return np.mean(values**4, axis=0) / np.mean(values**2, axis=0) ** 2 - 3
 
 
 def ljung_box(

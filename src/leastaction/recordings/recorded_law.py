@@ -9,6 +9,7 @@ import xarray as xr
 
 from leastaction.core.contracts import variables
 from leastaction.core.estimate import LagrangianEstimate, lagrangian_estimate
+from leastaction.ensembles.innovation_tests import excess_kurtosis
 from leastaction.likelihood.covariance import nearest_absent, spread
 from leastaction.likelihood.missed_force import is_line, memory, tone
 from leastaction.likelihood.term_selection import equally_good
@@ -217,8 +218,7 @@ def kurtosis(fitted) -> float:
     size = np.ptp(fitted.path[:, : fitted.motion.dof], axis=0) / 2
     noisy = DEVIATIONS * fitted.levels.sensor > LEAST_SHARE_OF_RANGE * size
     pairs = zip(fitted.innovations.standardised(), noisy, strict=True)
-    values = [np.mean(z**4) / np.mean(z**2) ** 2 - 3 for z, known in pairs if known]
-    return float(max(values, default=0.0))
+    return float(max((excess_kurtosis(z) for z, known in pairs if known), default=0.0))
 
 
 def missed_tone(problem, fitted) -> float:
