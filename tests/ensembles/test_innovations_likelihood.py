@@ -94,9 +94,7 @@ def test_innovations_are_those_of_a_filter_of_second_order_unless_another_is_mea
             model.requests.clear()
             likelihood._values.clear()
             ask(*order)
-            assert {request[2] for request in model.requests} == {
-                *(order or (2,))
-            }
+            assert {request[2] for request in model.requests} == {*(order or (2,))}
     model.requests.clear()
     likelihood.pieces(Structure(LEAST), theta, axes, absent=[2], memory=True)
     assert {order for _, _, order in model.requests} == {2}
