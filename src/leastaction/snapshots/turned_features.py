@@ -46,7 +46,7 @@ ROUND_OFF = 1e-9
 # Derivatives by the component m that is zero follow from X L = Σ g_k L_k = 0, g =
 # (-y_1, y_0, 1 of a screw; -y_(n+1), y_n), those elsewhere from the turned state.
 JET_OF_TURNED = """
-@njit(cache=True, nogil=True)
+@njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def turn_back(c, s, frame, x):
     n = frame.shape[0]
     for k in range(0, 2 * n, n):
@@ -58,7 +58,7 @@ def turn_back(c, s, frame, x):
                 x[k + j] += frame[i, j] * y[i]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def central(y, layout, values, work, second_order, gradient, hessian):
     r = math.sqrt(y[0] * y[0] + y[1] * y[1] + y[2] * y[2])
     invariants, by_state = np.zeros(6), np.zeros((3, 6))
@@ -97,7 +97,7 @@ def central(y, layout, values, work, second_order, gradient, hessian):
                 hessian[3 + j, i] += slope[1] * across
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, no_cpython_wrapper=True)
 def jet(z, layout, values, work, second_order, gradient, hessian):
     n = z.size // 2
     fixed = values[layout[3] : layout[3] + n]
