@@ -229,7 +229,7 @@ CALLED = "v, v, f8, i8, m, v, m, m, v, m, v, v, m"
 RUN = "m, m, v, f8, m, b1, v, f8, m, m, m, v, m, f8, i8, i8, m, m"
 LOOPS = """
 @njit("b1(FunctionType(void({called})), {run})", cache=True, nogil=True,
-      error_model="numpy")
+      error_model="numpy", no_cfunc_wrapper=True)
 def run(acceleration, y, w, c, width, S, ground, noise, rate, Hx, Hf, Hu, x, P, dt,
         steps, order, e, V):
     n = {dof}
