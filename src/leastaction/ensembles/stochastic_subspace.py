@@ -179,7 +179,7 @@ class StochasticRealisation:
 
     @cached_property
     def _with_past(self) -> tuple[np.ndarray, ...]:
-        """Of the past one step on with itself and the next sample; of that with the past."""
+        """Of the past a step on with the past and the next sample; of that with it."""
         past = np.arange(0, -self.blocks, -1)
         pairs = (1 + past, past), (1 + past, [1]), ([1], past)
         return tuple(self._covariance(*pair) for pair in pairs)
