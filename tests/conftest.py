@@ -17,6 +17,7 @@ TOGETHER = {
         for name in ("adding_to_report", "determinism", "outputs", "planning", "report")
     ],
     "run": [f"faults/test_{name}.py" for name in ("damaged", "disk", "killed")],
+    "turned": ["snapshots/test_invariance.py", "snapshots/test_turned_features.py"],
     "slurm": ["slurm/test_faults.py", "slurm/test_papers.py"],
     "replicated": [
         f"ensembles/test_{name}.py" for name in ("moment_gmm", "squared_increments")

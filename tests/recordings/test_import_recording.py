@@ -578,6 +578,12 @@ def test_what_was_done_to_a_table_is_stated(gaps, short, replaced, turned, words
     )
 
 
+@pytest.mark.parametrize(("count", "end"), [(1, "1 trajectory"), (2, "2 trajectories")])
+def test_stretches_that_are_long_enough_are_trajectories(count, end):
+    read = splitting.Recorded([], np.zeros(0), 5.0, 3 * [None], gaps=2)
+    assert read_out(read, 200, count * [None], {}, 0)[0].endswith(f"into {end}")
+
+
 ANGLE = Column("a", "import.coordinates.a", angle=True)
 TURNS = Column("n", "import.coordinates.n", 0.1, angle=True)
 LENGTH = Column("x", "import.coordinates.x", unit="m")

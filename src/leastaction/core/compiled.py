@@ -3,6 +3,10 @@
 A method keeps its loop as a readable template; the blocks ``{name}`` in it are replaced
 by assignments generated from expressions. Numba compiles the module and caches it
 beside a copy of the text, under a name made of its content.
+
+Numba compiles two wrappers beside each function, one for Python and one for calls by
+address; for a small function they take as long as itself. Templates leave out those
+that nobody calls. Python must not call what has none of its own: that ends the process.
 """
 
 import hashlib
@@ -11,7 +15,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -115,7 +119,7 @@ def _copied(source: str, path: Path) -> bool:
 
 # One index instead of two: a hundred assignments compile in half the time.
 KERNEL = """
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def evaluate(q, qdot, qddot, parameters, values):
     {parameters}
     for n in range(q.shape[0]):
@@ -167,6 +171,8 @@ def _functions(expressions, coordinates, parameters):
     channels = ("q", "qdot", "qddot")[: 3 if accelerated else 2]
     names = [*coordinates, *velocity_names(coordinates)]
     names += accelerations if accelerated else ()
+    if all(e.is_Integer or e.is_Float or e.is_Symbol for e in expressions):
+        return SimpleNamespace(evaluate=_copies(expressions, names, parameters))
     places = [f"{c}[n, {i}]" for c in channels for i in range(len(coordinates))]
     row = [f"row[{i}]" for i in range(len(expressions))]
     blocks = {
@@ -175,3 +181,15 @@ def _functions(expressions, coordinates, parameters):
         "values": assignments(row, expressions, "shared_"),
     }
     return kernel(KERNEL, blocks)
+
+
+def _copies(expressions, names, parameters) -> Callable:
+    """What the kernel does for numbers and names, which need no compilation."""
+
+    def evaluate(q, qdot, qddot, parameter_values, values):
+        known = dict(zip(parameters, parameter_values, strict=False))
+        known |= dict(zip(names, [*q.T, *qdot.T, *qddot.T], strict=False))
+        for column, e in zip(values.T, expressions, strict=True):
+            column[:] = known[e.name] if e.is_Symbol else float(e)
+
+    return evaluate

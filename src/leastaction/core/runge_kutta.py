@@ -31,7 +31,7 @@ from leastaction.core.system import System
 
 # All that is compiled for a model; the loops below call it by its address.
 KERNEL = """
-@njit(cache=True, nogil=True)
+@njit(cache=True, no_cpython_wrapper=True)
 def rate(time, state, parameters, out):
     {time}
     {parameters}

@@ -29,7 +29,7 @@ from leastaction.core.system import System
 # their steps overlap, and the loop over them alone becomes vector
 # instructions: the arithmetic of each stays the same, bit by bit.
 KERNEL = """
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 def integrate(states, normals, dt, parameters, paths):
     {parameters}
     half = dt / 2.0

@@ -21,7 +21,7 @@ from leastaction.densities.contracts import CONTRACTS
 from leastaction.densities.runge_kutta_gill import stream
 
 COUNT = """
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def count(path, low, per_width, counts):
     dof, bins = counts.shape[0], counts.shape[1]
     for n in range(path.shape[0]):
@@ -36,7 +36,7 @@ def count(path, low, per_width, counts):
 LANES = 64
 LANES_OF_SUMS = LANES // 4
 ADD = f"""
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def add(path, first, every, filled, samples, lower, factor, values, sums):
     n = first
     while n < path.shape[0]:
@@ -50,7 +50,7 @@ def add(path, first, every, filled, samples, lower, factor, values, sums):
     return n - path.shape[0]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def add_lanes(samples, lower, factor, values, sums):
     a, b, c = {LANES_OF_SUMS}, {2 * LANES_OF_SUMS}, {3 * LANES_OF_SUMS}
     for m in range(1, sums.shape[0]):

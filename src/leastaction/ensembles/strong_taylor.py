@@ -55,7 +55,7 @@ Noise = Callable[[range], Callable[[int], np.ndarray]]
 # loop over them becomes vector instructions, where no sine or the like is in it: the
 # arithmetic of each stays the same, bit by bit.
 KERNEL = """
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 def integrate(normals, dt, parameters, path):
     root = math.sqrt(dt)
     {time_step}

@@ -28,7 +28,7 @@ FEWEST_NODES = 4
 HIGHEST_DERIVATIVE = 2
 
 KERNEL = """
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def evaluate(u, u_t, start, node, entry, values):
     for k in range(u.shape[0]):
         for p in range(start.shape[1] - 1):

@@ -56,7 +56,7 @@ from leastaction.fields.ensemble import field_ensemble
 from leastaction.fields.field_system import FieldSystem
 
 KERNEL = """
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def advance(transition, noise, normals, position, velocity):
     for n in range(normals.shape[0]):
         for k in range(normals.shape[1]):

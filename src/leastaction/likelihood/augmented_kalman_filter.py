@@ -29,7 +29,7 @@ import numpy as np
 from leastaction.core.compiled import kernel
 
 KERNEL = """
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def run(
     y, begin, block, A, B, d, Q, square, P0, R, of_R, moment, logs, kept, e, V, P, x,
 ):
@@ -109,7 +109,7 @@ def run(
             V[k, s] = variance
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def smooth(begin, A, e, V, P, x):
     # x becomes the mean given all measurements: x - P l with the adjoint l.
     rows, sensors = e.shape

@@ -187,11 +187,28 @@ class PortStructure:
         """Number of unknowns of J, R and B, which come before those of H."""
         return len(self.names) - len(self.candidates.terms)
 
+    @cached_property
+    def _affine(self) -> tuple[np.ndarray, np.ndarray]:
+        """Known parts of J, R and B in one row, and those of every unknown."""
+        patterns = [one.reshape(len(one), -1) for one in self.patterns]
+        return np.concatenate([one.ravel() for one in self.known]), np.hstack(patterns)
+
+    @cached_property
+    def _slopes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Derivatives of J − R and of C by every unknown."""
+        tensor = self.candidates.tensor
+        of_c = np.zeros((len(self.names), *tensor.shape[1:]))
+        of_c[self.inner :] = tensor
+        return self.patterns[0] - self.patterns[1], of_c
+
     def matrices(self, theta: np.ndarray) -> tuple[np.ndarray, ...]:
         """J, R, B and C of the unknowns."""
-        pairs = zip(self.known, self.patterns, strict=True)
-        result = (known + np.tensordot(theta, patterns, 1) for known, patterns in pairs)
-        return *result, np.tensordot(theta[self.inner :], self.candidates.tensor, 1)
+        known, patterns = self._affine
+        n, tensor = self.states, self.candidates.tensor
+        row = known + theta @ patterns
+        j, r = row[: 2 * n**2].reshape(2, n, n)
+        c = np.dot(theta[None, self.inner :], tensor.reshape(len(tensor), -1))
+        return j, r, row[2 * n**2 :].reshape(n, -1), c.reshape(tensor.shape[1:])
 
     def coefficients(self, theta: np.ndarray) -> np.ndarray:
         """F: the entries of (J − R) C, of B, and if measured of Bᵀ C."""
@@ -202,10 +219,8 @@ class PortStructure:
     def jacobian(self, theta: np.ndarray) -> np.ndarray:
         """∂F/∂θ, shape (coefficient, unknown)."""
         j, r, b, c = self.matrices(theta)
-        (of_j, of_r, of_b), count = self.patterns, len(self.names)
-        of_c = np.zeros((count, *c.shape))
-        of_c[self.inner :] = self.candidates.tensor
-        rows = [(of_j - of_r) @ c + (j - r) @ of_c, of_b]
+        (of_loss, of_c), of_b, count = self._slopes, self.patterns[2], len(self.names)
+        rows = [of_loss @ c + (j - r) @ of_c, of_b]
         if self.outputs:
             rows.append(np.swapaxes(of_b, 1, 2) @ c + b.T @ of_c)
         return np.hstack([row.reshape(count, -1) for row in rows]).T

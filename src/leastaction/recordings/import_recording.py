@@ -167,7 +167,7 @@ def read_out(
     if read.gaps:
         texts.append(
             f"{read.gaps} gap{'s' * (read.gaps > 1)} in time split the recording into "
-            f"{len(sampled)} trajectories"
+            f"{len(sampled)} trajector{'y' if len(sampled) == 1 else 'ies'}"
         )
     if short:
         texts.append(f"stretches below {LEAST_ROWS} rows that are left out: {short}")

@@ -15,6 +15,7 @@ import xarray as xr
 
 from leastaction.core.own_data import Kind, Samples, kinds, one_case
 from leastaction.core.recipe import Recipe
+from leastaction.core.units import parsed_unit, shortest
 from leastaction.recordings.columns import (
     column,
     columns_of,
@@ -64,8 +65,7 @@ def imported(settings: Mapping) -> tuple[xr.Dataset, dict[str, xr.Dataset]]:
         observations = kind.observations(held[0])
         rest = kind.held_out(held[1], observations)
     except ValueError as error:
-        files = [f if isinstance(f, str) else "" for f in settings["import"]["files"]]
-        named = ", ".join(filter(None, files))
+        named = ", ".join(f for f in settings["import"]["files"] if isinstance(f, str))
         raise RecordingError(f"{named}: {error}" if named else str(error)) from None
     about = {
         "kind": kind.name,
@@ -150,11 +150,10 @@ def _wide(part: Mapping) -> dict:
     steps = np.diff(positions)
     if len(steps) < 2 or np.ptp(steps) > 1e-3 * steps.mean():
         ends = {"least": steps.min(initial=np.inf), "largest": steps.max(initial=0)}
-        reject(
-            "uneven places", f"import.position.{place}", count=len(positions), **ends
-        )
-    periodic = part["ends"] == "periodic"
-    length = float(steps.mean() * (len(positions) - (not periodic)))
+        where = f"import.position.{place}"
+        reject("uneven places", where, count=len(positions), **ends)
+    intervals = len(positions) - (part["ends"] != "periodic")
+    length = float(steps.mean() * intervals)
     pattern = {name: {**of, "column": f"{name}_*"}}
     return {"length": length, **part, "files": frames, "coordinates": pattern}
 
@@ -162,7 +161,6 @@ def _wide(part: Mapping) -> dict:
 def _held_out(samples: Samples, names) -> tuple[Samples, Samples]:
     """What is learned from, and what only the prediction sees."""
     labels = list(samples.labels)
-    every = range(len(labels))
     if names is not None:
         names = [plain_text(str(name)) for name in names]  # as labels are
         held = np.flatnonzero(held_out_by_name(labels, names, "the table"))
@@ -180,10 +178,10 @@ def _held_out(samples: Samples, names) -> tuple[Samples, Samples]:
             for k, y in samples.series.items()
         }
         end = samples.part([longest], slice(cut, None))
-        labelled = (f"{labels[longest]} (end)",)
-        return replace(samples, series=series), replace(end, labels=labelled)
-    rest = [i for i in every if i not in set(held)]
-    return samples.part(rest), samples.part(list(held))
+        end = replace(end, labels=(f"{labels[longest]} (end)",))
+        return replace(samples, series=series), end
+    rest = np.setdiff1d(range(len(labels)), held)
+    return samples.part(rest), samples.part(held)
 
 
 def predict_held_out(
@@ -202,6 +200,7 @@ def predict_held_out(
     stride = max(1, max(map(len, forecast.measured)) // MOST_STORED)
     step = 1.0 if forecast.along else held_out.attrs["time_step"]
     windows = np.zeros((1, len(forecast.names)))
+    shown = [shortest(parsed_unit(unit)) for unit in forecast.units]
     return CONTRACTS["measured_rollout"].dataset(
         {
             **paths_and_errors(runs, stride, step),
@@ -215,7 +214,7 @@ def predict_held_out(
             "dof": list(forecast.names),
             "label": ("trajectory", np.array(forecast.labels, dtype=object)),
             "coordinate_unit": ("dof", list(forecast.units)),
-            "coordinate_shown_unit": ("dof", list(forecast.units)),
+            "coordinate_shown_unit": ("dof", shown),
             "coordinate_shown_factor": ("dof", np.ones(len(forecast.names))),
         },
         {

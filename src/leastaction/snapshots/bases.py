@@ -83,7 +83,7 @@ class Basis(ABC):
 
 # A row of `values` is b, 1/ε² and the centre.
 JET_OF_CENTRES = """
-@njit(cache=True, nogil=True)
+@njit(cache=True, no_cpython_wrapper=True)
 def jet(z, layout, values, work, second_order, gradient, hessian):
     size, units = layout[0], layout[1]
     along = work[0, 0]
@@ -192,7 +192,7 @@ class RadialBasis(Basis):
 
 
 JET_OF_FEATURES = """
-@njit(cache=True, nogil=True, fastmath={{"contract"}})
+@njit(cache=True, no_cpython_wrapper=True, fastmath={{"contract"}})
 def jet(z, layout, values, work, second_order, gradient, hessian):
     d, size, terms = layout[0], layout[1], layout[2]
     a = values[0]

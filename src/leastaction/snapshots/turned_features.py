@@ -28,6 +28,7 @@ import numpy as np
 import xarray as xr
 from scipy.linalg import null_space
 
+from leastaction.core.compiled import fill
 from leastaction.core.multi_index import factors
 from leastaction.core.symmetries import Symmetry
 from leastaction.snapshots.backward_error_numerical import Jet, factorials, monomials
@@ -43,22 +44,23 @@ from leastaction.snapshots.invariant_features import adapted
 # Of what is one: below this it is round-off.
 ROUND_OFF = 1e-9
 
-# Derivatives by the component m that is zero follow from X L = Σ g_k L_k = 0, g =
-# (-y_1, y_0, 1 of a screw; -y_(n+1), y_n), those elsewhere from the turned state.
-JET_OF_TURNED = """
-@njit(cache=True, nogil=True)
+# Loops, since an array assigned to another takes seconds to compile.
+TURN_BACK = """
+@njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def turn_back(c, s, frame, x):
     n = frame.shape[0]
+    y = np.empty(n)
     for k in range(0, 2 * n, n):
         x[k], x[k + 1] = c * x[k] - s * x[k + 1], s * x[k] + c * x[k + 1]
-        y = x[k : k + n].copy()
+        for j in range(n):
+            y[j] = x[k + j]
         for j in range(n):
             x[k + j] = 0.0
             for i in range(n):
                 x[k + j] += frame[i, j] * y[i]
-
-
-@njit(cache=True, nogil=True)
+"""
+CENTRAL = """
+@njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def central(y, layout, values, work, second_order, gradient, hessian):
     r = math.sqrt(y[0] * y[0] + y[1] * y[1] + y[2] * y[2])
     invariants, by_state = np.zeros(6), np.zeros((3, 6))
@@ -78,7 +80,10 @@ def central(y, layout, values, work, second_order, gradient, hessian):
         for a in range(3):
             gradient[i] += slope[a] * by_state[a, i]
     if second_order:
-        curved = hessian.copy()
+        curved = np.empty((6, 6))
+        for i in range(6):
+            for j in range(6):
+                curved[i, j] = hessian[i, j]
         for i in range(6):
             for j in range(6):
                 hessian[i, j] = 0.0
@@ -95,54 +100,66 @@ def central(y, layout, values, work, second_order, gradient, hessian):
                 hessian[i, j] -= slope[1] * (mixed / r**2 + along * across / r)
                 hessian[i, 3 + j] += slope[1] * across
                 hessian[3 + j, i] += slope[1] * across
-
-
-@njit(cache=True, nogil=True)
+"""
+JET_OF_TURNED = """
+@njit(cache=True, no_cpython_wrapper=True)
 def jet(z, layout, values, work, second_order, gradient, hessian):
     n = z.size // 2
-    fixed = values[layout[3] : layout[3] + n]
-    frame = values[layout[3] + n :].copy().reshape((n, n))
-    y = np.zeros(2 * n)
+    fixed, about = layout[3], layout[3] + n
+    frame, y, column = np.empty((n, n)), np.zeros(2 * n), np.empty(2 * n)
     for i in range(n):
         for j in range(n):
-            y[i] += frame[i, j] * (z[j] - fixed[j])
+            frame[i, j] = values[about + n * i + j]
+            y[i] += frame[i, j] * (z[j] - values[fixed + j])
             y[n + i] += frame[i, j] * z[n + j]
-    m = layout[4]
-    if m == 0:
-        c, s = 1.0, 0.0
-        central(y, layout, values, work, second_order, gradient, hessian)
-    elif m == 1:
-        r = math.sqrt(y[0] * y[0] + y[1] * y[1])
-        c, s = y[0] / r, y[1] / r
-    else:
-        c, s = math.cos(y[2]), math.sin(y[2])
-    if m > 0:
-        for k in range(0, 2 * n, n):
-            y[k], y[k + 1] = c * y[k] + s * y[k + 1], c * y[k + 1] - s * y[k]
-        y[m] = 0.0
-        jet_of_features(y, layout, values, work, second_order, gradient, hessian)
-        g = np.zeros(2 * n)
-        g[2 % n] = m - 1.0
-        g[0], g[1], g[n], g[n + 1] = -y[1], y[0], -y[n + 1], y[n]
-        gradient[m] = 0.0
-        gradient[m] = -(g * gradient).sum() / g[m]
-        if second_order:
-            for k in range(m + 1, m + 1 + 2 * n):
-                j = k % (2 * n)  # m is the last
-                hessian[j, m] = 0.0
-                along = (g * hessian[j]).sum()
-                if j % n == 0:
-                    along += gradient[j + 1]
-                if j % n == 1:
-                    along -= gradient[j - 1]
-                hessian[m, j] = hessian[j, m] = -along / g[m]
+    {features}
     if second_order:
         for i in range(2 * n):
             turn_back(c, s, frame, hessian[i])
         for j in range(2 * n):
-            turn_back(c, s, frame, hessian[:, j])
+            for i in range(2 * n):
+                column[i] = hessian[i, j]
+            turn_back(c, s, frame, column)
+            for i in range(2 * n):
+                hessian[i, j] = column[i]
     turn_back(c, s, frame, gradient)
 """
+FEATURES_OF_CENTRAL = """\
+c, s = 1.0, 0.0
+central(y, layout, values, work, second_order, gradient, hessian)"""
+# Derivatives by the component m that is zero follow from X L = Σ g_k L_k = 0, g =
+# (-y_1, y_0, 1 of a screw; -y_(n+1), y_n), those elsewhere from the turned state.
+FEATURES_OF_TURNED = """\
+m = layout[4]
+if m == 1:
+    r = math.sqrt(y[0] * y[0] + y[1] * y[1])
+    c, s = y[0] / r, y[1] / r
+else:
+    c, s = math.cos(y[2]), math.sin(y[2])
+for k in range(0, 2 * n, n):
+    y[k], y[k + 1] = c * y[k] + s * y[k + 1], c * y[k + 1] - s * y[k]
+y[m] = 0.0
+jet_of_features(y, layout, values, work, second_order, gradient, hessian)
+g = np.zeros(2 * n)
+g[2 % n] = m - 1.0
+g[0], g[1], g[n], g[n + 1] = -y[1], y[0], -y[n + 1], y[n]
+gradient[m] = 0.0
+total = 0.0
+for i in range(2 * n):
+    total += g[i] * gradient[i]
+gradient[m] = -total / g[m]
+if second_order:
+    for k in range(m + 1, m + 1 + 2 * n):
+        j = k % (2 * n)  # m is the last
+        hessian[j, m] = 0.0
+        along = 0.0
+        for i in range(2 * n):
+            along += g[i] * hessian[j, i]
+        if j % n == 0:
+            along += gradient[j + 1]
+        if j % n == 1:
+            along -= gradient[j - 1]
+        hessian[m, j] = hessian[j, m] = -along / g[m]"""
 
 
 @dataclass(eq=False)
@@ -248,8 +265,12 @@ class TurnedFeatures(WeightSpace):
     def jet(self, coefficients: np.ndarray) -> tuple[str, np.ndarray, ...]:
         """Gradient and Hessian; the arrays are those of s, p and B."""
         source, layout, values, work = super().jet(coefficients)
+        source = source.replace("def jet(", "def jet_of_features(") + TURN_BACK
+        if self.is_central:
+            source += CENTRAL
+        features = FEATURES_OF_CENTRAL if self.is_central else FEATURES_OF_TURNED
         return (
-            source.replace("def jet(", "def jet_of_features(") + JET_OF_TURNED,
+            source + fill(JET_OF_TURNED, {"features": features}),
             np.append(layout, [values.size, 0 if self.is_central else self.zero]),
             np.concatenate([values, self.fixed_point, self.frame.ravel()]),
             work,

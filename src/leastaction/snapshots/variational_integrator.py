@@ -41,7 +41,7 @@ INTEGRATE = (
 )
 JETS = f"({JET}, f8[:, ::1], {BASIS}, f8[:, ::1], f8[:, :, ::1])"
 LOOPS = '''
-@njit(cache=True, nogil=True)
+@njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def solve(matrix, right):
     """Gaussian elimination with pivots, in place; False if singular."""
     n = right.size
@@ -68,7 +68,7 @@ def solve(matrix, right):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def discrete(jet, first, second, h, points, layout, values, work, second_order,
              before, after, slope_before, slope_after, state, gradient, hessian):
     """Momenta -D1 Ld and D2 Ld and, if asked, their derivatives by `second`."""
@@ -97,7 +97,7 @@ def discrete(jet, first, second, h, points, layout, values, work, second_order,
                 slope_after[i, j] += weight * (by_momentum + theta * by_force)
 
 
-@njit("{integrate}", cache=True, nogil=True)
+@njit("{integrate}", cache=True, nogil=True, no_cfunc_wrapper=True)
 def integrate(jet, start, momentum, velocity, h, points, layout, values, work,
               tolerance, iterations, low, high, every, path, momenta, used):
     """Steps done, reason of failure (0: none). Sample k is step k * every."""
@@ -170,7 +170,7 @@ def integrate(jet, start, momentum, velocity, h, points, layout, values, work,
     return steps, 0
 
 
-@njit("{jets}", cache=True, nogil=True)
+@njit("{jets}", cache=True, nogil=True, no_cfunc_wrapper=True)
 def jets(jet, states, layout, values, work, gradients, hessians):
     for k in range(states.shape[0]):
         jet(states[k], layout, values, work, True, gradients[k], hessians[k])

@@ -25,7 +25,7 @@ SAMPLES_PER_BATCH = 512
 # What is zero for every motion is not written. Rows of one axis compile faster than the
 # arrays they belong to, and are filled in two thirds of the time.
 KERNEL = """
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def columns(q, qdot, qddot, place, massive, inertia, column):
     for n in range(q.shape[0]):
         {rows_of_columns}
@@ -35,7 +35,7 @@ def columns(q, qdot, qddot, place, massive, inertia, column):
         {column}
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def mass_and_force(q, qdot, place, mass, force):
     for n in range(q.shape[0]):
         {rows_of_parts}

@@ -24,7 +24,7 @@ KERNEL = """
 SAMPLES_PER_BLOCK = 32
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def errors(supports, coefficients, mass, force, qddot, scale, limit, error):
     samples, dof = qddot.shape
     m, f = np.empty((SAMPLES_PER_BLOCK, dof, dof)), np.empty((SAMPLES_PER_BLOCK, dof))
@@ -58,7 +58,7 @@ def errors(supports, coefficients, mass, force, qddot, scale, limit, error):
                 break
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def solve(m, f, sign):
     dof = len(f)
     for a in range(dof):

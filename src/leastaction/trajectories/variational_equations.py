@@ -33,7 +33,7 @@ ORDER = 3
 # is asked for at run time.
 WIDTH = sp.Symbol("sliding_width", positive=True)
 FUNCTIONS = """
-@njit(cache=True, nogil=True)
+@njit(cache=True, no_cpython_wrapper=True)
 def functions(x, m):
     # At x, after whose state is the width within which friction turns.
     {state}
@@ -47,7 +47,7 @@ GROUP = 4
 NODES, WEIGHTS = (0.0, 0.5, 0.5, 1.0), (1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def evaluate(x, functions, base, left, right, target, pointer, monomial, value, m, out):
     # Entries of the table at x; no tuple or view is made in a call, each costs 20 ns.
     m[0] = 1.0
@@ -63,7 +63,7 @@ def evaluate(x, functions, base, left, right, target, pointer, monomial, value, 
         out[target[e]] = total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def accelerate(x, force, out, inverse, rate):
     # M qddot = Q - C by Gauss-Jordan elimination with pivoting; rate = (qdot, qddot).
     # The inverse of M is the right half of `inverse`.
@@ -94,7 +94,7 @@ def accelerate(x, force, out, inverse, rate):
             rate[N + a] -= inverse[a, N + b] * (out[MASS + b] - force[b])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def linearise(place, out, inverse, rate, by_x, by_c):
     # Derivatives of qddot by the state and by the active coefficients.
     for b in range(2 * N):
@@ -118,7 +118,7 @@ def linearise(place, out, inverse, rate, by_x, by_c):
                 by_c[place, d, j] -= inverse[d, N + a] * residual
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def begin(i, start, x, s):
     # Loops, since an array assigned to another takes seconds to compile.
     for a in range(2 * N):
@@ -127,7 +127,7 @@ def begin(i, start, x, s):
             s[j, a] = 1.0 if a == j else 0.0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def keep_end(rates, by_x, by_c):
     # The end of a step is the begin of the next one.
     for a in range(N):
@@ -139,7 +139,7 @@ def keep_end(rates, by_x, by_c):
             by_c[0, a, j] = by_c[2, a, j]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def slope(by_x, place, u, du):
     # du = J u with J = (0 1, by_x).
     for a in range(N):
@@ -150,7 +150,7 @@ def slope(by_x, place, u, du):
         du[N + a] = total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def advance_sensitivities(s, by_x, by_c, long, implicit, u, du, u_sum):
     # Hermite-Simpson (Lobatto IIIA, order 4) for ds/dt = J s + (0, by_c), matrices at
     # the begin 0, middle m and end 1. It is stable where friction holds a joint, whose
@@ -160,11 +160,11 @@ def advance_sensitivities(s, by_x, by_c, long, implicit, u, du, u_sum):
     for k in range(2 * N):
         for a in range(2 * N):
             u[a] = 1.0 if a == k else 0.0
-        slope(by_x, 2, u, du)
+        slope(by_x, np.int64(2), u, du)
         for a in range(2 * N):
             u_sum[a] = u[a] - sixth * du[a]
             u[a] = 0.5 * u[a] - eighth * du[a]
-        slope(by_x, 1, u, du)
+        slope(by_x, np.int64(1), u, du)
         for a in range(2 * N):
             implicit[a, k] = u_sum[a] - 4.0 * sixth * du[a]
     for k in range(2 * N):  # L U; the diagonal of U is kept as its reciprocal
@@ -177,7 +177,7 @@ def advance_sensitivities(s, by_x, by_c, long, implicit, u, du, u_sum):
     for j in range(s.shape[0]):
         for a in range(2 * N):
             u[a] = s[j, a]
-        slope(by_x, 0, u, du)
+        slope(by_x, np.int64(0), u, du)
         for a in range(N):
             first, last = du[N + a] + by_c[0, a, j], by_c[2, a, j]
             u_sum[a] = s[j, a] + sixth * du[a]
@@ -185,7 +185,7 @@ def advance_sensitivities(s, by_x, by_c, long, implicit, u, du, u_sum):
             u_sum[N + a] += 4.0 * sixth * by_c[1, a, j]
             u[a] = 0.5 * s[j, a] + eighth * du[a]
             u[N + a] = 0.5 * s[j, N + a] + eighth * (first - last)
-        slope(by_x, 1, u, du)
+        slope(by_x, np.int64(1), u, du)
         for a in range(2 * N):
             u_sum[a] += 4.0 * sixth * du[a]
             for b in range(a):
@@ -205,6 +205,7 @@ TABLE = "Tuple((i8[::1], i8[::1], i8[::1], i8[::1], i8[::1], f8[::1]))"
     "f8[:, :, ::1])",
     cache=True,
     nogil=True,
+    no_cfunc_wrapper=True,
 )
 def shoot(
     functions, base, plain, full, force, first, length, start, dt, steps, width, path,

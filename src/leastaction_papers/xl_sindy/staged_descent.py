@@ -35,7 +35,7 @@ RELATIVE_ROUNDOFF_OF_CONSTANT = 1e-9
 
 # The residual is linear in c, so that the gradient over a batch is 2 (G_b c − h_b).
 RESIDUAL_KERNEL = """
-@njit(cache=True, nogil=True)
+@njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def quadratic(gram, moment, square, c):
     cost = square
     for j in range(c.size):
@@ -47,7 +47,7 @@ def quadratic(gram, moment, square, c):
     return cost
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def descend(
     grams, moments, gram, moment, square, present, rate, penalty, epochs, every,
     tolerance,
@@ -84,7 +84,7 @@ def descend(
 # that might be negative would keep them out of the vector registers. Arrays are made
 # outside and filled in loops: an array assigned to another takes seconds to compile.
 ACCELERATION_KERNEL = """
-@njit(cache=True, nogil=True)
+@njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def invert(matrix, n, singular, inverse):
     dof = matrix.shape[0]
     largest = 0.0
@@ -117,7 +117,9 @@ def invert(matrix, n, singular, inverse):
                     inverse[a, b, n] -= factor * inverse[i, b, n]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(
+    cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy"
+)
 def predict(total, right, singular, inverse, predicted):
     dof, count = right.shape
     if dof == 1:
@@ -136,7 +138,10 @@ def predict(total, right, singular, inverse, predicted):
                 predicted[a, n] += inverse[a, b, n] * right[b, n]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "arcp"})
+@njit(
+    cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True,
+    fastmath={"reassoc", "contract", "arcp"},
+)
 def step_gradient(
     mass, massive, force, qddot, first, c, singular, total, right, work, gradient
 ):
@@ -192,7 +197,7 @@ def step_gradient(
     return loss
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def descend(
     mass, massive, force, qddot, present, rate, settled_rate, settled_loss, tolerance,
     penalty, epochs, batch, singular, before, ahead, gradient, total, right, work,

@@ -37,7 +37,8 @@ def prediction(panels: Sequence[Panel], settings: Mapping) -> Figure:
             rollout[n].values[0][mine, a] / factors[a]
             for n in ("q_measured", "q_estimate", "q_band")
         )
-        unit = units[a]
+        unit = "" if units[a] == "1" else f" {units[a]}"
+        in_unit = f" ({units[a]})" if unit else ""
         for axes, level, low, high in (
             (left, predicted, np.nanmin(measured), np.nanmax(measured)),
             (right, 0 * predicted, *_extent(measured - predicted, band)),
@@ -51,12 +52,12 @@ def prediction(panels: Sequence[Panel], settings: Mapping) -> Figure:
         left.plot(time, predicted, linewidth=1.0, **blue)
         right.plot(time, measured - predicted, linewidth=0.7, **red)
         left.set_xlim(time[0], time[-1])
-        left.set_ylabel(f"{names[a]} ({unit})")
-        right.set_ylabel(f"error ({unit})")
+        left.set_ylabel(f"{names[a]}{in_unit}")
+        right.set_ylabel(f"error{in_unit}")
         share = rollout["rms_error"].values[0, k, a]
         rms = share * rollout["half_range"].values[k, a] / factors[a]
         left.set_title(
-            f"Trajectory {rollout['label'].values[k]}: rms error {rms:.3g} {unit}, "
+            f"Trajectory {rollout['label'].values[k]}: rms error {rms:.3g}{unit}, "
             f"{percent_text(share)} of half the range",
             fontsize=small(settings),
             parse_math=False,
@@ -68,8 +69,9 @@ def prediction(panels: Sequence[Panel], settings: Mapping) -> Figure:
         key("measured", linewidth=1.4, **red),
         key("predicted", **blue),
         Patch(color=settings["band_color"], label="95 % band"),
-        Patch(color="0.92", label="initial state fitted here"),
     ]
+    if rollout.attrs["start"] > 0:
+        handles.append(Patch(color="0.92", label="initial state fitted here"))
     legend_on_top(figure, handles)
     return figure
 
@@ -93,8 +95,7 @@ def residuals(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """
     rollout, model = panels[0].rollout(MAIN), panels[0].model(MAIN)
     names, units, factors = shown_units(rollout)
-    ratios = [1.5, 1.2, 0.9]
-    size = {"row": 46, "rest": 16, "width_ratios": ratios}
+    size = {"row": 46, "rest": 16, "width_ratios": [1.5, 1.2, 0.9]}
     figure, grid = grid_of(settings, len(names), 3, **size)
     number = rollout["path_trajectory"].values
     time = rollout["path_time"].values
