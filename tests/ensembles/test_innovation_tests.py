@@ -317,8 +317,7 @@ def oscillator(y, force=0.0, spring=4.0, channels=((1.0, 0.0),), **more):
         "parameters": lambda *_: parameters,
         "recorded": lambda number, lag: np.full((2 * len(y) - 1, 1), force),
         "matrices": lambda _: (np.array(channels), np.zeros((len(channels), 1)), None),
-        "linearised": lambda *_: (np.zeros((2, 2)), np.zeros((2, 2)), None),
-        "_state": lambda *_: (np.array([1.0, 0.0]), None),
+        "starts": [SimpleNamespace(mean=np.array([1.0, 0.0]))],
         "at": lambda c, state: (inverse, -spring * state[:1], None),
     }
     return SimpleNamespace(**about | more)

@@ -184,14 +184,14 @@ def test_a_record_that_does_not_tell_its_start_begins_settled():
     theta = np.array([*LAW, 0.7, 0.9, *np.log([0.01, 0.01])])
     parameters = model.parameters(structure, theta)
     linear = model.linearised(structure, parameters)[:2]
-    x, P = model._state(0, parameters, 4, linear)
+    x, P = model._state(0, parameters, 4, 4, lambda: model._settled(*linear))
     assert not x.any()
     np.testing.assert_allclose(A @ P + P @ A.T, -linear[1], atol=1e-9)
     unstable = theta.copy()
     unstable[6:8] = -0.2, -0.3
     parameters = model.parameters(structure, unstable)
     linear = model.linearised(structure, parameters)[:2]
-    _, P = model._state(0, parameters, 4, linear)
+    _, P = model._state(0, parameters, 4, 4, lambda: model._settled(*linear))
     np.testing.assert_allclose(P, np.diag(100 * np.array([0.5, 0.4, 1.0, 1.2]) ** 2))
 
 

@@ -273,8 +273,7 @@ def simulated_size(model: StateSpace, fit: Fit) -> float:
     forces = parameters.gain * model.recorded(0, parameters.lag)[::2]
     steps = REFINED * model.steps
     h = model.dt / steps
-    linear = model.linearised(structure, parameters)[:2]
-    x, _ = model._state(0, parameters, sees.shape[1], linear)
+    x = model.starts[0].mean if model.starts[0] else np.zeros(2 * n)
     rng, columns = np.random.default_rng(0), parameters.root.shape[1]
     white = rng.standard_normal((len(y), steps, columns)) * np.sqrt(h)
     q, v, u = x[:n].copy(), x[n : 2 * n].copy(), np.zeros(columns)

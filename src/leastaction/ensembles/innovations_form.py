@@ -102,8 +102,9 @@ class Fit(NamedTuple):
 
 
 class _State(NamedTuple):
-    """By record: innovations, derivatives by t and t; Ω, and N log |Ω|."""
+    """By record: responses, innovations, derivatives by t and t; Ω, and N log |Ω|."""
 
+    responses: list[tuple[np.ndarray, ...]]
     innovations: list[np.ndarray]
     leaks: list[np.ndarray]
     transients: list[np.ndarray]
@@ -163,8 +164,10 @@ def fit(model: InnovationsForm, records: Sequence[Transform]) -> Fit:
             break
         model, now = tried, state
         damping = damping / DAMPED**2 if damping > LEAST_DAMPING * DAMPED else 0.0
-    covariance = _inverse(_normal(model, records, now)[0])
-    return Fit(model, covariance, _penalised(model, records, now), now.noise, converged)
+    else:
+        information, _ = _normal(model, records, now)
+    criterion = _penalised(model, records, now)
+    return Fit(model, _inverse(information), criterion, now.noise, converged)
 
 
 def criterion(model: InnovationsForm, records: Sequence[Transform]) -> float:
@@ -207,8 +210,8 @@ def _leaks(model: InnovationsForm, z: np.ndarray, power: float):
 def _state(model: InnovationsForm, records: Sequence[Transform]) -> _State:
     """Innovations with the likeliest transients; Ω is that of two rounds."""
     raw, leaks = [], []
-    for z, d, power in records:
-        *_, inverse = _response(model, z)
+    responses = [_response(model, z) for z, *_ in records]
+    for (z, d, power), (*_, inverse) in zip(records, responses, strict=True):
         leaked, mirrored = (x[0] for x in _leaks(model, z, power))
         leak = np.einsum("fij,rj,fr->fir", inverse, model.shapes, leaked)
         other = np.einsum("fij,rj,fr->fir", inverse, model.shapes.conj(), mirrored)
@@ -225,7 +228,7 @@ def _state(model: InnovationsForm, records: Sequence[Transform]) -> _State:
         ]
     noise = _covariance(innovations)
     value = 2 * count * np.linalg.slogdet(noise)[1]
-    return _State(innovations, leaks, transients, noise, value)
+    return _State(responses, innovations, leaks, transients, noise, value)
 
 
 def _covariance(innovations: Sequence[np.ndarray]) -> np.ndarray:
@@ -246,12 +249,13 @@ def _normal(model: InnovationsForm, records: Sequence[Transform], state: _State)
     """Information of the parameters, transients eliminated, and slope of −log L."""
     white = np.linalg.inv(np.linalg.cholesky(state.noise))
     information, slope = 0.0, 0.0
-    parts = zip(records, *state[:3], strict=True)
-    for (z, _, power), e, leak, transient in parts:
+    parts = zip(records, *state[:4], strict=True)
+    for (z, _, power), response, e, leak, transient in parts:
         of_parameters, cross, gram = 0.0, 0.0, 0.0
         for start in range(0, len(z), FREQUENCIES_PER_BATCH):
             cut = slice(start, start + FREQUENCIES_PER_BATCH)
-            columns = _slopes(model, white, (z[cut], power), e[cut], transient)
+            at = z[cut], power, *(part[cut] for part in response)
+            columns = _slopes(model, white, at, e[cut], transient)
             leaked = (white @ leak[cut]).reshape(e[cut].size, leak.shape[2])
             of_parameters = of_parameters + (columns.conj().T @ columns).real
             cross = cross + (leaked.conj().T @ columns).real
@@ -266,11 +270,11 @@ def _normal(model: InnovationsForm, records: Sequence[Transform], state: _State)
 def _slopes(model: InnovationsForm, white, at, e, transient) -> np.ndarray:
     """Whitened derivatives of e by all parameters, (frequency channel, parameter).
 
-    `at` frequencies z, with the power of the record.
+    `at` frequencies z, with the power of the record and responses there.
     """
     poles, shapes, gains, paired = model
-    direct, mirrored, inverse = _response(model, at[0])
-    (leak, by_pole), (leak_other, by_other) = _leaks(model, *at)
+    z, power, direct, mirrored, inverse = at
+    (leak, by_pole), (leak_other, by_other) = _leaks(model, z, power)
     inverse = white @ inverse
     moved = transient[: len(poles)].astype(complex)
     moved[paired] += 1j * transient[len(poles) :]

@@ -153,15 +153,16 @@ def run(y, transition, covariance, drive, matrix, offset, noise, x, P, e, V):  #
             for s in range(size):
                 x[s] += gain[i, s] * miss
         row = min(k, len(drive) - 1)
+        # Innermost loops run along rows, without a sum, so that they are vectorised.
         for s in range(size):
             z[s] = drive[row, s]
-            for t in range(size):
-                z[s] += transition[s, t] * x[t]
+        for t in range(size):
+            for s in range(size):
+                z[s] += back[t, s] * x[t]
         for s in range(size):
             x[s] = z[s]
         if not moving:
             continue
-        # Innermost loops run along rows, without a sum, so that they are vectorised.
         for s in range(size):
             AP[s] = 0.0
             for r in range(size):

@@ -16,7 +16,7 @@ with, and log τ of a coloured one.
 
 import itertools
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -107,8 +107,9 @@ class Parameters(NamedTuple):
 class Discrete(NamedTuple):
     """A linear law: from sample to sample, and in continuous time.
 
-    `inverse` is M⁻¹ times the gain of recorded forces, `lag` theirs, s;
-    `of_acceleration` weighs q̈ at the sensors.
+    `step` has A and Q of the state without velocities of the sample before. `inverse`
+    is M⁻¹ times the gain of recorded forces, `lag` theirs, s; `of_acceleration` weighs
+    q̈ at the sensors.
     """
 
     transition: np.ndarray
@@ -117,6 +118,7 @@ class Discrete(NamedTuple):
     rates: np.ndarray
     diffusion: np.ndarray
     push: np.ndarray
+    step: tuple[np.ndarray, np.ndarray]
     inverse: np.ndarray
     of_acceleration: np.ndarray
     lag: float
@@ -340,9 +342,8 @@ class StateSpace:
             return None
         n, size, core = self.dof, matrix.shape[1], len(rates)
         transition, covariance = np.zeros((2, size, size))
-        transition[:core, :core], covariance[:core, :core] = kalman_filter.discretised(
-            rates, diffusion, self.dt
-        )
+        step = kalman_filter.discretised(rates, diffusion, self.dt)
+        transition[:core, :core], covariance[:core, :core] = step
         if not np.isfinite(transition).all():
             return None
         if size > core:
@@ -351,7 +352,7 @@ class StateSpace:
         sees[:, : 2 * n] += of_acceleration @ rates[n : 2 * n, : 2 * n]
         sees[:, 2 * n : core] += shaken @ rates[n : 2 * n, 2 * n :]
         inverse = parameters.gain * self.at(parameters.coefficients)[0]
-        of_time = transition, covariance, sees, rates, diffusion, push
+        of_time = transition, covariance, sees, rates, diffusion, push, step
         return Discrete(*of_time, inverse, of_acceleration, parameters.lag)
 
     def recorded(self, number: int, lag: float) -> np.ndarray:
@@ -372,10 +373,12 @@ class StateSpace:
         """What forces add to the state in each step, and to sensors; else one row."""
         n, core = self.dof, len(law.rates)
         w = self.recorded(number, law.lag)
-        half = kalman_filter.discretised(law.rates, law.diffusion, self.dt / 2)[0]
-        begin, end = kalman_filter.response(law.rates, self.dt / 2)
         pushes = np.tile(law.push, (len(w), 1))
         pushes[:, n : 2 * n] += w @ law.inverse.T
+        if not pushes.any():
+            return np.zeros((1, len(law.transition))), np.zeros((1, len(law.sees)))
+        half = kalman_filter.discretised(law.rates, law.diffusion, self.dt / 2)[0]
+        begin, end = kalman_filter.response(law.rates, self.dt / 2)
         offset = pushes[::2, n : 2 * n] @ law.of_acceleration.T
         if len(pushes) == 1:
             pushes = np.tile(pushes, (3, 1))
@@ -390,12 +393,13 @@ class StateSpace:
         law = self.discrete(structure, parameters)
         if law is None:
             return lambda *_: False
-        size, linear = len(law.transition), (law.rates, law.diffusion)
+        size, core = len(law.transition), len(law.rates)
         alike = None if self.driven else self.forced(law, 0)
+        settled = cache(lambda: (law.step[0], kalman_filter.stationary(*law.step)))
 
         def run(number, y, e, V):
             drive, offset = alike or self.forced(law, number)
-            x, P = self._state(number, parameters, size, linear)
+            x, P = self._state(number, parameters, size, core, settled)
             moved = law.transition, law.covariance, drive
             sensors = law.sees, offset, parameters.noise
             return kalman_filter.run(y, *moved, *sensors, x, P, e, V)
@@ -415,10 +419,12 @@ class StateSpace:
         )
         law = parameters.coefficients, self.width, *force
         step = self.dt, max(self.steps, int(np.ceil(memory))), order
-        linear = self.linearised(structure, parameters)[:2]
+        rates, diffusion, _ = self.linearised(structure, parameters)
+        size, core = sees[0].shape[1], len(rates)
+        settled = cache(lambda: self._settled(rates, diffusion))
 
         def run(number, y, e, V):
-            start = self._state(number, parameters, sees[0].shape[1], linear)
+            start = self._state(number, parameters, size, core, settled)
             w = parameters.gain * self.recorded(number, parameters.lag)
             if len(w) == 1:
                 w = np.broadcast_to(w, (2 * len(y) + 1, self.dof)).copy()
@@ -471,26 +477,31 @@ class StateSpace:
             return np.vstack([np.zeros((2 * n, columns)), colours])
         return np.vstack([np.zeros((n, columns)), self.pushed(structure, parameters)])
 
-    def _state(self, number, parameters, size, linear):
-        """State and covariance at the first sample."""
-        n, core = self.dof, len(linear[0])
+    def _settled(self, rates, diffusion):
+        """A over a sample, and the covariance of a stationary motion or None."""
+        if not np.isfinite(rates).all():
+            return np.zeros_like(rates), None
+        moved, spread = kalman_filter.discretised(rates, diffusion, self.dt)
+        return moved, kalman_filter.stationary(moved, spread)
+
+    def _state(self, number, parameters, size, core, settled):
+        """State and covariance at the first sample, of what `settled` gives or wide."""
+        n = self.dof
         x, P = np.zeros(size), np.zeros((size, size))
         start = self.starts[number]
         if start is not None:
             x[: 2 * n], P[: 2 * n, : 2 * n] = start.mean, start.covariance
             P[2 * n : core, 2 * n : core] = parameters.rate / 2 * np.eye(core - 2 * n)
             return x, P
-        settled, velocities = None, slice(n, n + size - core)
-        if np.isfinite(linear[0]).all():
-            moved, spread = kalman_filter.discretised(*linear, self.dt)
-            settled = kalman_filter.stationary(moved, spread)
-        if settled is None:
-            moved, settled = np.zeros((2, core, core))
-            settled[: 2 * n, : 2 * n] = np.diag(DIFFUSE * self.scale**2)
-            settled[2 * n :, 2 * n :] = parameters.rate / 2 * np.eye(core - 2 * n)
-        P[:core, :core] = settled
-        P[core:, core:] = settled[velocities, velocities]
-        P[:core, core:] = moved @ settled[:, velocities]
+        velocities = slice(n, n + size - core)
+        moved, spread = settled()
+        if spread is None:
+            moved, spread = np.zeros((2, core, core))
+            spread[: 2 * n, : 2 * n] = np.diag(DIFFUSE * self.scale**2)
+            spread[2 * n :, 2 * n :] = parameters.rate / 2 * np.eye(core - 2 * n)
+        P[:core, :core] = spread
+        P[core:, core:] = spread[velocities, velocities]
+        P[:core, core:] = moved @ spread[:, velocities]
         P[core:, :core] = P[:core, core:].T
         return x, P
 

@@ -12,6 +12,7 @@ neither candidates nor start values.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
@@ -171,10 +172,17 @@ class StochasticRealisation:
 
     def _covariance(self, one: Sequence[int], other: Sequence[int]) -> np.ndarray:
         """Of outputs at the times of `one`, in blocks of rows, and of `other`."""
-        lags = self.lags
-        return np.block(
-            [[lags[a - b] if a >= b else lags[b - a].T for b in other] for a in one]
-        )
+        both = np.array([*(lag.T for lag in self.lags[:0:-1]), *self.lags])
+        apart = np.subtract.outer(one, other) + len(self.lags) - 1
+        rows, columns = self.width * np.array(apart.shape)
+        return both[apart].swapaxes(1, 2).reshape(rows, columns)
+
+    @cached_property
+    def _with_past(self) -> tuple[np.ndarray, ...]:
+        """Of the past a step on with the past and the next sample; of that with it."""
+        past = np.arange(0, -self.blocks, -1)
+        pairs = (1 + past, past), (1 + past, [1]), ([1], past)
+        return tuple(self._covariance(*pair) for pair in pairs)
 
     def rates(self, order: int, step: float) -> tuple[np.ndarray, np.ndarray]:
         """Eigenvalues of the shift of the observability matrix, in continuous time.
@@ -196,11 +204,11 @@ class StochasticRealisation:
         The state is what the past says of the future, so that regressions on it give
         the three (Larimore 1990, section 4).
         """
-        before = range(0, -self.blocks, -1)
+        shifted, last, ahead = self._with_past
         state = self.right[:order] @ self.of_past
-        A = state @ self._covariance([1 + b for b in before], before) @ state.T
-        C = self._covariance([1], before) @ state.T
-        cross = state @ self._covariance([1 + b for b in before], [1]) - A @ C.T
+        A = state @ shifted @ state.T
+        C = ahead @ state.T
+        cross = state @ last - A @ C.T
         return A, C, np.linalg.solve(self.lags[0] - C @ C.T, cross.T).T
 
 

@@ -84,15 +84,22 @@ def tuned(
         process = np.exp(logs[:count]) if count else levels.process
         return levels._replace(process=process, sensor=np.exp(logs[count:]))
 
+    costs: dict[bytes, float] = {}
+
     def cost(logs: np.ndarray) -> float:
-        value = profiled(model, at(logs))
-        return -value if np.isfinite(value) else 1e300
+        key = logs.tobytes()
+        if key not in costs:
+            value = profiled(model, at(logs))
+            costs[key] = -value if np.isfinite(value) else 1e300
+        return costs[key]
 
     trials = [_scaled(model, levels)]
     for factor in starts:
         moved = np.maximum(factor * levels.process, levels.least_process)
         trials.append(_scaled(model, levels._replace(process=moved)))
-    best = max(trials, key=lambda each: profiled(model, each))
+    best = trials[0]
+    if starts:
+        best = max(trials, key=lambda each: profiled(model, each))
     least = np.append(levels.least_process[:count], levels.least_sensor)
     least = np.maximum(least, 1e-300)  # a coordinate at rest has a bound of zero
     begin = np.append(best.process[:count], best.sensor)

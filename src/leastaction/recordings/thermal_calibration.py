@@ -73,7 +73,7 @@ class Form(NamedTuple):
         p = dict(zip(self.names, np.exp(theta), strict=True))
         if self.sensor.startswith(ALIASED):
             k = np.arange(-FOLDS, FOLDS + 1)[:, None]
-            power = self._behind_diode(p, np.abs(f + k / dt)).sum(axis=0)
+            power = self._behind_diode(p, f + k / dt).sum(axis=0)
             # Those beyond, of a spectrum that falls as 1/f², are an integral.
             tail = self._behind_diode(p, np.array([(FOLDS + 0.5) / dt]))[0]
             power = power + 2 * tail * (FOLDS + 0.5) * self.overdamped
@@ -93,8 +93,10 @@ class Form(NamedTuple):
 
     def _behind_diode(self, p: Mapping[str, float], f: np.ndarray) -> np.ndarray:
         """The motion behind the diode."""
-        part = 1 / (1 + p["part"]) if self.has_diode else 1.0
-        slow = 1 + (f / p["diode"]) ** 2 if self.has_diode else 1.0
+        if not self.has_diode:
+            return self._motion(p, f)
+        part = 1 / (1 + p["part"])
+        slow = 1 + (f / p["diode"]) ** 2
         return self._motion(p, f) * (part + (1 - part) / slow)
 
     def _motion(self, p: Mapping[str, float], f: np.ndarray) -> np.ndarray:
@@ -528,7 +530,7 @@ def _start(form: Form, f, power, dt: float) -> np.ndarray:
     def misfit(theta):
         with np.errstate(all="ignore"):
             miss = np.log(form.density(theta, x, dt) / y)
-        return np.nan_to_num(np.clip(miss, -50, 50), nan=50.0)
+        return np.fmax(np.fmin(miss, 50.0), -50.0)  # 50 of what is no number
 
     fits = [least_squares(misfit, start, max_nfev=200) for start in starts]
     return min(fits, key=lambda fit: fit.cost).x
@@ -537,22 +539,25 @@ def _start(form: Form, f, power, dt: float) -> np.ndarray:
 def _climbed(form: Form, theta, f, power, dt: float) -> tuple[np.ndarray, float]:
     """Maximum of the Whittle likelihood, Σ log P + P̂/P, by Fisher scoring."""
 
-    def value(theta) -> float:
+    def value(theta) -> tuple[float, np.ndarray]:
         with np.errstate(all="ignore"):
             P = form.density(theta, f, dt)
             total = float(np.sum(np.log(P) + power / P))
-        return total if np.isfinite(total) else np.inf
+            return (total if np.isfinite(total) else np.inf), power / P
 
-    now, limit = value(theta), 1e-3
+    (now, ratio), slopes, limit = value(theta), None, 1e-3
     for _ in range(100):
-        slopes = _slopes(form, theta, f, dt)
-        g = slopes.T @ (power / form.density(theta, f, dt) - 1)
-        information = slopes.T @ slopes
+        if slopes is None:
+            slopes = _slopes(form, theta, f, dt)
+            g = slopes.T @ (ratio - 1)
+            information = slopes.T @ slopes
         damped = information + limit * np.diag(np.diag(information) + 1e-9)
         step = np.linalg.solve(damped, g)
-        tried = value(theta + np.clip(step, -2, 2))
+        moved = theta + np.clip(step, -2, 2)
+        tried, ratio_there = value(moved)
         if tried < now:
-            theta, now, limit = theta + np.clip(step, -2, 2), tried, limit / 10
+            theta, now, ratio, slopes = moved, tried, ratio_there, None
+            limit /= 10
         else:
             limit *= 8
         if g @ step < 1e-5 or limit > 1e9:
