@@ -7,6 +7,7 @@ words of the YAML; a key that is ``null`` counts as not given.
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from numbers import Integral
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -27,7 +28,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from leastaction.core.families import unknown
+from leastaction.core.families import of_families, unknown
 
 # Channels of a recorded motion.
 CHANNELS = ("q", "qdot", "qddot")
@@ -114,6 +115,7 @@ def _title(value: str) -> str:
     return value
 
 
+@cache
 def _drawn(label: str) -> str:
     """A label, if Matplotlib can draw it, also with a dot for a velocity."""
     if not label:
@@ -436,9 +438,14 @@ def checked(data: Mapping, kind: type[S], where: str) -> S:
     try:
         return kind(**data)
     except ValidationError as error:
-        schema = kind.model_json_schema()
+        schema = _schema(kind)
         result = [_sentence(e, data, schema) for e in error.errors(include_url=False)]
     raise ConfigError(where, list(dict.fromkeys(result)))
+
+
+@of_families
+def _schema(kind: type[Settings]) -> dict:
+    return kind.model_json_schema()
 
 
 # What a value should have been, by the type of the error.
