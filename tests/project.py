@@ -34,12 +34,16 @@ TINY = {
 }
 
 
+FURTHER_VARIANTS = r"^(variants:[^\n]*\n  as_released:.*?\n)  \w+:.*"
+
+
 # Snakemake is forked from a process that has imported it and what it imports later, its
 # plugins for instance: half of a plan is its import.
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
     ["snakemake.cli", "snakemake.report.html_reporter", "grimp", "requests"]
-    + ["smart_open", "sympy", "pint", "xarray"]
+    + ["smart_open", "sympy", "pint", "xarray", "nbformat"]
+    + ["matplotlib.mathtext", "matplotlib.backends.backend_agg"]
 )
 LONGEST = 900
 
@@ -140,10 +144,17 @@ class Project:
         return project
 
     def _keep(self, examples: tuple[str, ...]) -> None:
-        """Leave the other examples out, and what compares or shows them."""
+        """Leave the other examples out, and what compares or shows them.
+
+        Of the variants the first one stays, which a table of the paper shows: a plan
+        checks every example, and the others are like it.
+        """
         for path in self.folder.glob("config/examples/*/*.yaml"):
             if path.parent.name != PAPER or path.stem not in examples:
                 path.unlink()
+                continue
+            text = path.read_text()
+            path.write_text(re.sub(FURTHER_VARIANTS, r"\1", text, flags=re.M | re.S))
         path = self.folder / "config" / "config.yaml"
         config = yaml.safe_load(path.read_text())
         for study in config["studies"].values():

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import zlib
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -493,10 +494,13 @@ def test_a_file_ends_in_the_checksum_of_all_its_bytes(tmp_path):
 
 
 def test_a_checksum_is_compared_once_for_all_replicates(tmp_path, monkeypatch):
-    save(ensemble((0, 1)), tmp_path / "a.nc", "observations")
+    """Also of a file that has to belong to its place, which is opened for that."""
+    path, results = tmp_path / "p/e/observations.nc", {"p/e/observations": "1f"}
+    save(ensemble((0, 1)), path, "observations", results)
     compared = []
     monkeypatch.setattr(files, "_check_mark", compared.append)
-    assert len(list(Replicates(tmp_path / "a.nc"))) == 2 and len(compared) == 1
+    assert len(list(Replicates(path, results=results))) == 2 and len(compared) == 1
+    assert load(path, results=results).sizes["replicate"] == 2 and len(compared) == 2
 
 
 @pytest.mark.parametrize(
@@ -522,11 +526,9 @@ def test_a_file_may_ask_for_four_times_its_bytes(tmp_path, part, refused):
         file.createVariable("x", "f8", ["n"])[:] = 1.0
         file.createDimension("much", int((4 * part - 1) * size / 8))
         file.createVariable("y", "f8", ["much"], zlib=True, chunksizes=[2**14])
-    if refused:
-        with pytest.raises(ContractError, match="bytes, but its variables ask for"):
-            files._refuse_inflated(path)
-    else:
-        files._refuse_inflated(path)
+    says = pytest.raises(ContractError, match="bytes, but its variables ask for")
+    with netCDF4.Dataset(path) as file, says if refused else nullcontext():
+        files._refuse_inflated(path, file)
 
 
 def large(tmp_path, samples):

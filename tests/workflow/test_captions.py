@@ -18,7 +18,7 @@ CAPTION = ROOT / "workflow" / "report" / "example_figure.rst"
 def test_captions_of_an_example(path):
     written = yaml.safe_load(path.read_text())
     written.pop("variants", None)
-    example = accepted(written, path.stem)
+    example = accepted(written, f"example {path.parent.name}/{path.stem}")
     shown = panel(example, FOR_FIGURES)
     template = jinja2.Template(CAPTION.read_text(), undefined=jinja2.StrictUndefined)
     for figure in example_figures(example):

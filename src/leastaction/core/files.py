@@ -46,17 +46,15 @@ netCDF4.set_chunk_cache(2**20)
 
 
 @contextmanager
-def open_dataset(path: str | Path, checked: bool = False) -> Iterator[xr.Dataset]:
-    """Open a file lazily, its checksum compared unless that was done (`checked`).
-
-    ContractError if the file is absent or damaged, was not written by this module, or
-    would fill the memory.
-    """
+def open_dataset(
+    path: str | Path,
+    checked: bool = False,
+    results: Mapping[str, str] | None = None,
+) -> Iterator[xr.Dataset]:
+    """Open a file lazily, refused as by :func:`sizes` unless that `checked` it."""
+    if not checked:
+        sizes(path, results)
     with _named_if_unreadable(path):
-        if not checked:
-            _refuse_special(path)
-            _check_mark(path)
-            _refuse_inflated(path)
         dataset = xr.open_dataset(
             path, engine="netcdf4", decode_times=False, mask_and_scale=False
         )
@@ -184,18 +182,17 @@ def _checksum(path: str | Path, size: int) -> int:
     return value
 
 
-def _refuse_inflated(path: str | Path) -> None:
+def _refuse_inflated(path: str | Path, file: netCDF4.Dataset) -> None:
     """Refuse a file that asks for more memory than it has bytes; nothing is read."""
-    with netCDF4.Dataset(path) as file:
-        sizes = [
-            v.size * _bytes_of(v)
-            for one in (file, *file.groups.values())
-            for v in one.variables.values()
-        ]
+    asked = sum(
+        v.size * _bytes_of(v)
+        for one in (file, *file.groups.values())
+        for v in one.variables.values()
+    )
     size = os.path.getsize(path)
-    if sum(sizes) > MOST_INFLATED * size:
+    if asked > MOST_INFLATED * size:
         raise ContractError(
-            f"{path} has {size} bytes, but its variables ask for {sum(sizes)}; "
+            f"{path} has {size} bytes, but its variables ask for {asked}; "
             "expected a file as leastaction writes it, which is not compressed"
         )
 
@@ -222,11 +219,9 @@ def load(
     """Read a whole file, checked against the contract `name` (or its own).
 
     With `results`, ContractError also for a file that is not the result that belongs
-    to its place (:func:`refuse_of_another`).
+    to its place (:func:`sizes`).
     """
-    if results:
-        refuse_of_another(path, results)
-    with open_dataset(path) as dataset, _named_if_unreadable(path):
+    with open_dataset(path, results=results) as dataset, _named_if_unreadable(path):
         dataset = dataset.load()
     return check(dataset, name or dataset.attrs.get("contract"), str(path))
 
@@ -238,10 +233,23 @@ def load_all(
     return [load(path, results=results) for path in paths]
 
 
-def sizes(path: str | Path) -> dict[str, int]:
-    """Size of every dimension of a file, which is not read."""
-    with open_dataset(path) as dataset:
-        return {str(name): size for name, size in dataset.sizes.items()}
+def sizes(path: str | Path, results: Mapping[str, str] | None = None) -> dict[str, int]:
+    """Size of every dimension of a file, whose checksum is compared.
+
+    ContractError if the file is absent or damaged, was not written by this module, or
+    would fill the memory; and if it is not the one of `results` that belongs to its
+    place, but such as one of another example, or of other settings, that was copied
+    there. These are digests of the settings that each result was made with, by its name
+    (:func:`entry_of`).
+    """
+    with _named_if_unreadable(path):
+        _refuse_special(path)
+        _check_mark(path)
+        with netCDF4.Dataset(path) as file:
+            _refuse_inflated(path, file)
+            if results:
+                _refuse_of_another(path, file, results)
+            return {name: one.size for name, one in file.dimensions.items()}
 
 
 def entry_of(path: str | Path, results: Mapping[str, str]) -> tuple[str, str]:
@@ -261,15 +269,10 @@ def entry_of(path: str | Path, results: Mapping[str, str]) -> tuple[str, str]:
     raise ContractError(f"{path} is no place of one of the results {sorted(results)}")
 
 
-def refuse_of_another(path: str | Path, results: Mapping[str, str]) -> None:
-    """Refuse a file that is not the result that belongs to its place.
-
-    Such as one of another example, or of other settings, that was copied there.
-    `results` are digests of the settings that each result was made with, by its name
-    (:func:`entry_of`).
-    """
-    with open_dataset(path) as dataset:
-        written = [str(dataset.attrs.get(key, ""))[:200] for key in BELONGING]
+def _refuse_of_another(
+    path: str | Path, file: netCDF4.Dataset, results: Mapping[str, str]
+) -> None:
+    written = [str(getattr(file, key, ""))[:200] for key in BELONGING]
     expected = entry_of(path, results)
     again = f"make it again with: snakemake --forcerun {path}"
     if written[0] != expected[0]:
@@ -292,7 +295,7 @@ class Replicates:
     the replicates from its first number up to its second are read.
 
     ContractError if the files differ in their number of replicates, or one is not the
-    result that belongs to its place (:func:`refuse_of_another`).
+    result that belongs to its place (:func:`sizes`).
     """
 
     def __init__(
@@ -302,9 +305,7 @@ class Replicates:
         results: Mapping[str, str] | None = None,
     ):
         self._paths = paths
-        for path in paths if results else ():
-            refuse_of_another(path, results)
-        counts = {str(path): sizes(path).get("replicate") for path in paths}
+        counts = {str(p): sizes(p, results).get("replicate") for p in paths}
         if len(set(counts.values())) != 1 or None in counts.values():
             raise ContractError(f"the files differ in their replicates: {counts}")
         self._numbers = range(next(iter(counts.values())))[slice(*(block or (None,)))]
@@ -332,7 +333,8 @@ def _replicate(dataset: xr.Dataset, path: str | Path, i: int) -> xr.Dataset:
 
 def load_parts(path: str | Path) -> dict[str, xr.Dataset]:
     """Further datasets of a file, see :func:`save`, checked; its own is not read."""
-    with open_dataset(path), netCDF4.Dataset(path) as file:
+    sizes(path)
+    with netCDF4.Dataset(path) as file:
         names = list(file.groups)
     parts = {}
     for name in names:

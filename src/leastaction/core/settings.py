@@ -7,7 +7,7 @@ words of the YAML; a key that is ``null`` counts as not given.
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from numbers import Integral
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -115,7 +115,7 @@ def _title(value: str) -> str:
     return value
 
 
-@lru_cache(maxsize=256)
+@cache
 def _drawn(label: str) -> str:
     """A label, if Matplotlib can draw it, also with a dot for a velocity."""
     if not label:
@@ -444,8 +444,7 @@ def checked(data: Mapping, kind: type[S], where: str) -> S:
 
 
 @of_families
-def _schema(kind: type[S]) -> Mapping:
-    """Schema of a kind with the methods of all families, which takes .1 s to make."""
+def _schema(kind: type[Settings]) -> dict:
     return kind.model_json_schema()
 
 

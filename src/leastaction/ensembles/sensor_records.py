@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 import sympy as sp
 import xarray as xr
-from scipy.interpolate import CubicSpline
 
 from leastaction.core.contracts import time_step
 from leastaction.core.euler_lagrange import acceleration_names, symbols, velocity_names
@@ -187,6 +186,8 @@ def splines(samples: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarra
     >>> line(np.array([1.0, 2.5]), np.array([0.5])).ravel().round(12).tolist()
     [0.5, 2.0]
     """
+    from scipy.interpolate import CubicSpline
+
     last = len(samples) - 1
     spline = CubicSpline(np.arange(last + 1), samples)
 

@@ -18,7 +18,7 @@ from itertools import combinations
 
 import numpy as np
 import sympy as sp
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from leastaction.core.expressions import symbol
 from leastaction.core.model import rounded
@@ -180,7 +180,7 @@ def _reject(circle: Circle, constants: Sequence[str], where: str) -> None:
 
 
 def _sentence(circle: Circle, constants: Sequence[str]) -> str:
-    factor = float(student.ppf(0.975, STRETCHES - 1))
+    factor = float(stdtrit(STRETCHES - 1, 0.975))
     parts = []
     for name, value, error in zip(constants, circle.values, circle.errors, strict=True):
         number, width = rounded(value, factor * error)
