@@ -211,8 +211,13 @@ def one_case(model: xr.Dataset) -> xr.Dataset:
 
 
 def free_run(
-    run: Callable, measured: np.ndarray, start: np.ndarray, noise, begin: int
-) -> tuple[np.ndarray, np.ndarray]:
+    run: Callable,
+    measured: np.ndarray,
+    start: np.ndarray,
+    noise,
+    begin: int,
+    with_spread: bool = True,
+) -> tuple[np.ndarray, np.ndarray | None]:
     """Free run from the start that fits the begin of `measured` best.
 
     ``run(starts, count)`` are runs (run, count, channel) of starts (run, parameter).
@@ -224,7 +229,7 @@ def free_run(
     -------
     path, spread
         The run, and its standard deviation that is due to the noise of the begin, both
-        (time, channel).
+        (time, channel); the latter takes runs of its own, and may be left out.
     """
     size = np.sqrt((measured**2).mean(axis=0))
     noise = np.maximum(noise, ROUND_OFF * size.max())
@@ -247,6 +252,8 @@ def free_run(
             break
         start, best = trial, attempt
     path = run(start[None], len(measured))[0]
+    if not with_spread:
+        return path, None
     slope = np.nan_to_num(slopes(start, path), nan=0.0, posinf=0.0, neginf=0.0)
     rows = slope[:, :begin].reshape(len(start), -1)
     moved = np.linalg.pinv(rows @ rows.T)

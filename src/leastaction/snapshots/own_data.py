@@ -429,18 +429,18 @@ def _prediction(
     """
     begin = _begin(held_out)
 
-    def runs(q: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    def runs(q: np.ndarray, with_spread: bool = True) -> list[tuple]:
         starts = [np.concatenate([u[0] @ basis, (u[1] - u[0]) @ basis]) for u in q]
         return [
-            free_run(run, u, s, noise, begin) for u, s in zip(q, starts, strict=True)
+            free_run(run, u, s, noise, begin, with_spread)
+            for u, s in zip(q, starts, strict=True)
         ]
 
     measured, learned_from = (data["q"].values[0] for data in (held_out, observations))
     rolled_out, learned_from = runs(measured), learned_from[:MOST_RUNS]
     with np.errstate(all="ignore"):
-        errors = [
-            p - q for (p, _), q in zip(runs(learned_from), learned_from, strict=True)
-        ]
+        again = runs(learned_from, with_spread=False)
+        errors = [p - q for (p, _), q in zip(again, learned_from, strict=True)]
         late = np.sqrt(np.mean(np.square(errors), axis=(0, 2)))
     late = np.maximum.accumulate(np.nan_to_num(late, nan=np.inf))
     late = late[np.minimum(np.arange(measured.shape[1]), len(late) - 1)]
