@@ -3,6 +3,7 @@
 import itertools
 import os
 import py_compile
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -189,31 +190,45 @@ def contents(folder: Path):
     }
 
 
-def test_two_processes_race_on_an_empty_cache_and_a_third_writes_nothing(tmp_path):
-    racers = [start(tmp_path / "new") for _ in range(2)]
+@pytest.fixture(scope="module")
+def raced(tmp_path_factory):
+    """A cache that two processes filled at once, and what each of them printed."""
+    cache = tmp_path_factory.mktemp("raced") / "new"
+    racers = [start(cache) for _ in range(2)]
     outcomes = [racer.communicate(timeout=60) for racer in racers]
     assert [racer.returncode for racer in racers] == [0, 0], outcomes
     assert outcomes[0][0] == outcomes[1][0]
-    assert float(outcomes[0][0]) == pytest.approx(0.5**3 + np.sin(0.5), rel=1e-14)
-    before = contents(tmp_path)
+    return cache, outcomes[0][0]
+
+
+@pytest.fixture
+def filled(raced, tmp_path):
+    """A copy of that cache."""
+    cache, expected = raced
+    return shutil.copytree(cache, tmp_path / "cache"), expected
+
+
+def test_two_processes_race_on_an_empty_cache_and_a_third_writes_nothing(filled):
+    cache, expected = filled
+    assert float(expected) == pytest.approx(0.5**3 + np.sin(0.5), rel=1e-14)
+    before = contents(cache)
     assert any(name.endswith(".nbi") for name in before)
     assert not [name for name in before if name.endswith(".part")]
-    third = start(tmp_path / "new")
-    assert third.communicate(timeout=60)[0] == outcomes[0][0]
-    assert contents(tmp_path) == before
-    for source in tmp_path.rglob("kernel_*.py"):
+    third = start(cache)
+    assert third.communicate(timeout=60)[0] == expected
+    assert contents(cache) == before
+    for source in cache.rglob("kernel_*.py"):
         source.unlink()
-    fourth = start(tmp_path / "new")
-    assert fourth.communicate(timeout=60)[0] == outcomes[0][0]
-    after = contents(tmp_path)
+    fourth = start(cache)
+    assert fourth.communicate(timeout=60)[0] == expected
+    after = contents(cache)
     assert after.keys() == before.keys()
     compiled = {name for name in before if name.endswith((".nbi", ".nbc"))}
     assert all(after[name] == before[name] for name in compiled)
 
 
-def test_another_text_is_not_run_nor_a_cache_of_others(tmp_path):
-    cache = tmp_path / "cache"
-    expected = start(cache).communicate(timeout=60)[0]
+def test_another_text_is_not_run_nor_a_cache_of_others(filled):
+    cache, expected = filled
     (text,) = cache.rglob("*.py")
     good = text.read_bytes()
     text.write_bytes(good.replace(b"sin", b"cos"))

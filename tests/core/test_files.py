@@ -341,23 +341,22 @@ def test_a_failed_writer_leaves_the_older_file_alone(tmp_path):
 
 KILLED = """
 import os, signal, sys
-sys.path[:0] = sys.argv[1].split(":")
-from test_files import ensemble
-from leastaction.core.files import save_replicates
+from leastaction.core.files import load, save_replicates
 def pieces():
-    yield ensemble((0,))
+    yield load(sys.argv[1])
     os.kill(os.getpid(), signal.SIGKILL)
 save_replicates(pieces(), sys.argv[2], "observations")
 """
 
 
 def test_a_killed_writer_leaves_nothing_at_the_target(tmp_path):
-    target = tmp_path / "a.nc"
-    killed = subprocess.run([sys.executable, "-c", KILLED, HERE, target], check=False)
-    assert killed.returncode == -signal.SIGKILL
-    assert not target.exists()
+    target = tmp_path / "made" / "a.nc"
+    save(ensemble(), tmp_path / "b.nc", "observations")
+    given = [sys.executable, "-c", KILLED, tmp_path / "b.nc", target]
+    assert subprocess.run(given, check=False).returncode == -signal.SIGKILL
+    assert not target.exists() and list(target.parent.iterdir())
     save(ensemble(), target, "observations")
-    assert [p.name for p in tmp_path.iterdir()] == ["a.nc"]
+    assert list(target.parent.iterdir()) == [target]
     load(target, "observations")
 
 

@@ -26,13 +26,14 @@ def made(formula=PRINTED, **system):
     return modified_lagrangians([Panel("pendulum", config, {}, {})])
 
 
-def table(*args, **system):
-    return made(*args, **system).rows
+@pytest.fixture(scope="module")
+def table():
+    return made()
 
 
 @pytest.fixture(scope="module")
-def right():
-    return table()
+def right(table):
+    return table.rows
 
 
 def row(frame, **where):
@@ -49,13 +50,13 @@ def test_what_is_printed_is_what_the_rule_gives(right):
 
 
 def test_a_slip_is_shown_by_its_difference():
-    frame = table(PRINTED.replace("- L_20", "+ L_20"))
+    frame = made(PRINTED.replace("- L_20", "+ L_20")).rows
     found = row(frame, Lagrangian="any L(q, v)", where="Example 4.1")
     assert found["verdict"] == "differs by -L_20 v^2/12"
 
 
 def test_formula_of_the_system_is_that_of_its_own_expression(right):
-    found = row(table(), Lagrangian="Pendulum", rule="midpoint", of="L_mod", term="h^2")
+    found = row(right, Lagrangian="Pendulum", rule="midpoint", of="L_mod", term="h^2")
     th, v, m, h = map(symbol, ("th", "thdot", "m", "h"))
     lagrangian = m * v**2 / 2 + sp.cos(th)
     direct = sp.expand(modified_lagrangian(lagrangian, ["th"])).coeff(h, 2)
@@ -64,10 +65,9 @@ def test_formula_of_the_system_is_that_of_its_own_expression(right):
     assert sp.simplify(parse(shown, ["th", "thdot", "m"]) - direct) == 0
 
 
-def test_every_format_holds_the_formula():
-    found = made()
+def test_every_format_holds_the_formula(table):
     for kind in ("csv", "md", "tex", "html"):
-        text = render(found, kind)
+        text = render(table, kind)
         assert "5760" in text
         assert ("symbolic" in text) == (kind != "csv")
 
@@ -75,4 +75,4 @@ def test_every_format_holds_the_formula():
 def test_several_coordinates_are_refused():
     coordinates = {"th": {"unit": "rad"}, "x": {"unit": "rad"}}
     with pytest.raises(ValueError, match="one coordinate"):
-        table(coordinates=coordinates, lagrangian="thdot**2/2 + xdot**2/2")
+        made(coordinates=coordinates, lagrangian="thdot**2/2 + xdot**2/2")

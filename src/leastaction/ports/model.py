@@ -168,8 +168,13 @@ class StructureModel:
 
     def rates(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
         """ẋ of states (point, state) and inputs (point, port)."""
-        g = self.candidates.values(x)[0]
-        return g @ self._first("drift_estimate").T + u @ self.port.T
+        (of_g, of_u), g = self._weights, self.candidates.values(x)[0]
+        return g @ of_g + u @ of_u
+
+    @cached_property
+    def _weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """Matrices of :meth:`rates`, which integrators call at every stage."""
+        return self._first("drift_estimate").T, self.port.T
 
     @cached_property
     def dae(self) -> PortDae:

@@ -181,7 +181,7 @@ def _evaluated(formula: sp.Expr, system: System) -> sp.Expr:
     for name in GENERAL[1:]:
         i, j = int(name[2]), int(name[3])
         values[symbol(name)] = sp.diff(system.lagrangian, q, i, v, j)
-    return sp.expand(formula.subs(values, simultaneous=True))
+    return sp.expand(formula.xreplace(values))
 
 
 def _formula(expression: sp.Expr, names: Mapping) -> str:
