@@ -153,7 +153,8 @@ def run(y, transition, covariance, drive, matrix, offset, noise, x, P, e, V):  #
             for s in range(size):
                 x[s] += gain[i, s] * miss
         row = min(k, len(drive) - 1)
-        # Innermost loops run along rows, without a sum, so that they are vectorised.
+        # Innermost loops run along rows, without a sum, so that they are vectorised. An
+        # array assigned to a part of another would take as long to compile as all this.
         for s in range(size):
             z[s] = drive[row, s]
         for t in range(size):
@@ -170,7 +171,8 @@ def run(y, transition, covariance, drive, matrix, offset, noise, x, P, e, V):  #
                     AP[s, t] += transition[s, r] * P[r, t]
         same = True
         for s in range(size):
-            z[: s + 1] = covariance[s, : s + 1]
+            for t in range(s + 1):
+                z[t] = covariance[s, t]
             for r in range(size):
                 for t in range(s + 1):
                     z[t] += AP[s, r] * back[r, t]

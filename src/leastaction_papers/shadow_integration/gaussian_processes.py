@@ -269,7 +269,8 @@ def _iterate(state, samples, weights, a, low, high, every, path):
     """Steps done in the box; sample k of the path is step k · every."""
     size, dof = state.size, low.size
     following = np.empty(size)
-    path[0] = state
+    for i in range(size):  # an array assigned to another takes seconds to compile
+        path[0, i] = state[i]
     steps = (path.shape[0] - 1) * every
     for step in range(1, steps + 1):
         following[:] = 0.0
@@ -284,7 +285,8 @@ def _iterate(state, samples, weights, a, low, high, every, path):
             inside = low[i] <= following[i] <= high[i]
             if not (inside and np.isfinite(following[i])):
                 return step - 1
-        state[:] = following
-        if step % every == 0:
-            path[step // every] = state
+        for i in range(size):
+            state[i] = following[i]
+            if step % every == 0:
+                path[step // every, i] = state[i]
     return steps
