@@ -94,9 +94,9 @@ def test_source_of_the_simulation(restored):
     plan = restored.plan()
     assert {f"Simulating {e}" for e in EXAMPLES} <= plan
     # A swept threshold is a matter of the job of `published`; what the authors released
-    # has no figures of its own.
+    # has no rollout here, and no figures of its own.
     published, recommended = 2, 2
-    of_example, as_released = 1 + published + recommended + 1, 1 + 2 + 1
+    of_example, as_released = 1 + published + recommended + 1, 1 + 1 + 1
     jobs = len(EXAMPLES) * of_example + as_released
     assert len(plan) == jobs + len(BELOW_PAPER)
 

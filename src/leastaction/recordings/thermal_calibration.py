@@ -336,7 +336,7 @@ def calibrate(
     >>> import numpy as np, leastaction as la
     >>> from scipy.signal import lfilter
     >>> a = np.exp(-2 * np.pi * 300 / 20_000)
-    >>> x = lfilter([1], [1, -a], np.random.default_rng(0).standard_normal(100_000))
+    >>> x = lfilter([1], [1, -a], np.random.default_rng(0).standard_normal(20_000))
     >>> found = la.calibrate({"x": x}, time=1 / 20_000)
     >>> found.overdamped, found.fitted.form.sensor
     (True, 'aliased')
