@@ -73,7 +73,8 @@ def test_innovations_give_the_density_of_all_samples_together():
     """log N(y; 0, H P Hᵀ + R) of the stacked samples, with a gap."""
     rng = np.random.default_rng(1)
     rates = np.array([[0.0, 1.0], [-2.0, -0.3]])
-    A, Q = kalman_filter.discretised(rates, np.diag([0.0, 0.5]), 0.4)
+    step = kalman_filter.discretised(rates, np.diag([0.0, 0.5]), 0.4)
+    A, Q = map(np.ascontiguousarray, step)  # as the estimate has them
     P = kalman_filter.stationary(A, Q)
     H, noise, n = np.array([[1.0, 0.0], [0.5, 1.0]]), np.array([0.1, 0.2]), 30
     powers = [np.linalg.matrix_power(A, k) for k in range(n)]

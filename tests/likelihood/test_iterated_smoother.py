@@ -218,7 +218,7 @@ class Landscape:
         usual |= {"A": lambda c: 1.0, "moment": 1.0}
         self.__dict__ |= usual | more
         self.dof, self.places, self.paths, self.tunings, self.rounds = 1, [], [], [], 0
-        names = "augmented_filter", "smoothed", "tuned", "profiled", "step_of"
+        names = "augmented_filter", "smoothed", "tuned", "promised", "step_of"
         for name in names:
             monkeypatch.setattr(iterated_smoother, name, getattr(self, name))
 
@@ -248,8 +248,8 @@ class Landscape:
         self.tunings.append((starts, fixed_process))
         return LEVELS
 
-    def profiled(self, model, levels):
-        return self.value(model.c)
+    def promised(self, innovations):
+        return self.value(innovations.at)
 
     def fit(self, **more):
         c, path = np.array([7.0, 0.0, 8.0]), np.zeros((2, 2))

@@ -25,7 +25,7 @@ from leastaction.likelihood.measured_motion import (
 from leastaction.likelihood.noise_levels import (
     STARTS,
     NoiseLevels,
-    profiled,
+    promised,
     step_of,
     tuned,
 )
@@ -119,12 +119,13 @@ def fit(
     model, indefinite = motion.linearised(path, c, active)
     if indefinite > LARGEST_INDEFINITE_SHARE:
         return None
-    before, here, converged = np.inf, -np.inf, False
+    before, here, converged, innovations = np.inf, -np.inf, False, None
     for number in range(rounds):
         if abs(here - before) > LEAST_CHANGE_RETUNED:
             starts = STARTS if number < rounds_of_starts and not fixed_process else ()
-            levels = tuned(model, levels, starts, fixed_process)
-        innovations = augmented_filter(model, levels.process, levels.sensor)
+            levels, innovations = tuned(model, levels, starts, fixed_process), None
+        if innovations is None:
+            innovations = augmented_filter(model, levels.process, levels.sensor)
         if not np.isfinite(innovations.moment).all():
             return None
         change, gain = step_of(innovations)
@@ -148,7 +149,10 @@ def fit(
             trial[active] += step * change
             proposed = path + step * moved
             new, indefinite = motion.linearised(proposed, trial, active)
-            value = profiled(new, levels) if _usable(new, indefinite) else -np.inf
+            value = -np.inf
+            if _usable(new, indefinite):
+                innovations = augmented_filter(new, levels.process, levels.sensor)
+                value = promised(innovations)
             allowed = max(LARGEST_FALL / 2**number, LARGEST_BROKEN_PROMISE * gain)
             if value > here - allowed:
                 break
@@ -157,7 +161,6 @@ def fit(
             if not np.isfinite(value):
                 return None
         c, path, model = trial, proposed, new
-    innovations = augmented_filter(model, levels.process, levels.sensor)
     return Fit(motion, c, active, path, levels, model, innovations, converged)
 
 

@@ -59,7 +59,11 @@ def step_of(innovations: Innovations) -> tuple[np.ndarray, float]:
 
 def profiled(model: LinearModel, levels: NoiseLevels) -> float:
     """ℓ + ½ gᵀG⁻¹g; −∞ where the filter diverges."""
-    innovations = augmented_filter(model, levels.process, levels.sensor)
+    return promised(augmented_filter(model, levels.process, levels.sensor))
+
+
+def promised(innovations: Innovations) -> float:
+    """ℓ + ½ gᵀG⁻¹g of a filter that has run; −∞ where it diverges."""
     if not np.isfinite(innovations.moment).all():
         return -np.inf
     return innovations.value + step_of(innovations)[1]
