@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from leastaction.core.cache import cache_folder
 from leastaction.core.settings import ConfigError
+from leastaction.core.yaml_files import read_yaml
 from leastaction_papers.configuration import example as module
 from leastaction_papers.configuration.checks import accepted, check_example
 from leastaction_papers.configuration.config import merge
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 def pendulum(tmp_path, monkeypatch):
     monkeypatch.setenv("LEASTACTION_CACHE", str(tmp_path))
     path = ROOT / "config/examples/stochastic_lagrangian/pendulum.yaml"
-    content = yaml.safe_load(path.read_text())
+    content = read_yaml(path)
     del content["variants"]
     return content
 

@@ -9,7 +9,7 @@ import yaml
 from leastaction.core.jobs import step_settings
 from leastaction.core.recipe import recommended_settings
 from leastaction.core.settings import ConfigError, complete
-from leastaction.core.yaml_files import parse_yaml
+from leastaction.core.yaml_files import parse_yaml, read_yaml
 from leastaction_papers.configuration import jobs
 from leastaction_papers.configuration.checks import check_example
 from leastaction_papers.configuration.config import (
@@ -32,12 +32,12 @@ EXAMPLES = sorted((ROOT / "config/examples").glob("*/*.yaml"))
 @pytest.fixture
 def harmonic():
     path = ROOT / "config/examples/stochastic_lagrangian/harmonic.yaml"
-    return yaml.safe_load(path.read_text())
+    return read_yaml(path)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_and_variant_is_valid(path):
-    for name, content in with_variants(path.stem, yaml.safe_load(path.read_text())):
+    for name, content in with_variants(path.stem, read_yaml(path)):
         content = with_recommended_methods(content)
         check_example(completed(content, name), name)
 
@@ -159,7 +159,7 @@ def test_an_estimator_may_have_any_name_but_nearly_a_meaningful_one(harmonic):
 @pytest.fixture
 def wave():
     path = ROOT / "config/examples/stochastic_lagrangian/wave.yaml"
-    return yaml.safe_load(path.read_text())
+    return read_yaml(path)
 
 
 MARTINGALES = {
@@ -297,7 +297,7 @@ def test_a_named_method_is_kept():
 @pytest.fixture
 def snapshots():
     path = ROOT / "config/examples/shadow_integration/pendulum.yaml"
-    return yaml.safe_load(path.read_text())
+    return read_yaml(path)
 
 
 def checked(example):

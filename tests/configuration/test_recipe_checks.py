@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
 from leastaction.core.settings import ConfigError
+from leastaction.core.yaml_files import read_yaml
 from leastaction_papers.configuration.checks import check_example
 from leastaction_papers.configuration.config import merge
 from leastaction_papers.configuration.example import completed, with_recommended_methods
@@ -35,7 +35,7 @@ ENERGY = {
 def problems(estimator, library=None, **simulate):
     """What is wrong with the single pendulum, with this estimator alone."""
     path = ROOT / "config/examples/xl_sindy/single.yaml"
-    content = yaml.safe_load(path.read_text())
+    content = read_yaml(path)
     content = merge(content, {"simulate": simulate, "library": library or {}})
     content["library"] = {k: v for k, v in content["library"].items() if v}
     content["estimators"] = {"recommended": estimator}

@@ -3,11 +3,11 @@
 import copy
 
 import pytest
-import yaml
 from project import ROOT
 
 from leastaction.core.jobs import maker, shown
 from leastaction.core.settings import ConfigError
+from leastaction.core.yaml_files import read_yaml
 from leastaction_papers.configuration import jobs
 from leastaction_papers.configuration.checks import check_example
 from leastaction_papers.configuration.config import with_all_listed, with_variants
@@ -18,7 +18,7 @@ from leastaction_papers.configuration.sweep import with_sweeps
 @pytest.fixture
 def harmonic():
     path = ROOT / "config/examples/stochastic_lagrangian/harmonic.yaml"
-    content = yaml.safe_load(path.read_text())
+    content = read_yaml(path)
     content["estimators"]["published"]["sweep"] = {
         "identify.threshold": {"values": [450, 7.5e-3], "name": "λ", "unit": "N/m"},
     }

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import jinja2
 import pytest
-import yaml
 from project import ROOT
 
+from leastaction.core.yaml_files import read_yaml
 from leastaction_papers.configuration.checks import accepted
 from leastaction_papers.configuration.jobs import FOR_FIGURES, example_figures, panel
 
@@ -16,7 +16,7 @@ CAPTION = ROOT / "workflow" / "report" / "example_figure.rst"
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: f"{p.parent.name}/{p.stem}")
 def test_captions_of_an_example(path):
-    written = yaml.safe_load(path.read_text())
+    written = read_yaml(path)
     written.pop("variants", None)
     example = accepted(written, f"example {path.parent.name}/{path.stem}")
     shown = panel(example, FOR_FIGURES)

@@ -1,10 +1,10 @@
 """A wrong configuration gets one clear message before any job runs."""
 
 import pytest
-import yaml
 from project import PAPER, ROOT, Project
 
 from leastaction.core.settings import ConfigError
+from leastaction.core.yaml_files import read_yaml
 from leastaction_papers.configuration.checks import accepted
 from leastaction_papers.configuration.config import merge
 
@@ -116,7 +116,7 @@ def refused(project, *arguments) -> str:
 def overridden(overrides):
     """The example with its overrides, as the workflow reads it."""
     folder = ROOT / "config" / "examples" / HARMONIC[1]
-    written = yaml.safe_load((folder / f"{HARMONIC[2]}.yaml").read_text())
+    written = read_yaml(folder / f"{HARMONIC[2]}.yaml")
     written.pop("variants", None)
     return merge(written, overrides)
 
