@@ -210,15 +210,8 @@ def test_two_degrees_of_freedom_share_their_random_numbers(root):
     assert found["mean_error_prediction"].item() < 1e-10
 
 
-@pytest.mark.parametrize(
-    ("truth", "calculus"),
-    [
-        ("1 + 2*x", "ito"),
-        ("2*x - 1", "stratonovich"),
-        ("-1 - 0.5*xdot", "stratonovich"),
-        ("xdot", "ito"),
-    ],
-)
+@pytest.mark.parametrize("truth", ["1 + 2*x", "2*x - 1", "-1 - 0.5*xdot", "xdot"])
+@pytest.mark.parametrize("calculus", ["ito", "stratonovich"])
 def test_the_sign_of_the_root_is_a_matter_of_convention(observations, truth, calculus):
     """A perfect model with S or −S makes no error."""
     true = oscillator(volatility=truth, calculus=calculus)
