@@ -14,7 +14,7 @@ import yaml
 from cpu import cpu_seconds
 
 from leastaction.core.families import declared_units, system_from_config
-from leastaction.core.method import rollout, step
+from leastaction.core.method import kind_of_rollout, rollout, step, steps
 from leastaction_papers.configuration.config import with_variants
 from leastaction_papers.configuration.example import completed
 
@@ -47,8 +47,10 @@ def measure(name: str) -> dict[str, float]:
         lambda: step("identify", recipe["identify"])(data, equations, library)
     )
     seconds["total"] = sum(seconds.values())
+    made = steps("simulate")[example["simulate"]["method"]].makes
+    kind = kind_of_rollout(model.attrs.get("contract"), made)
     seconds["validate"], _ = cpu_seconds(
-        lambda: rollout("observations").function()(
+        lambda: rollout(kind).function()(
             system, model, example["simulate"], example["validate"], library, **key
         )
     )
