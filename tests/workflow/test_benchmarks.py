@@ -136,3 +136,12 @@ def test_saved_numbers_are_plain_data(benchmarks, tmp_path, monkeypatch):
     cpu.save("one", timings=[cpu.Timing("a", [1.0])])
     content = json.loads((tmp_path / "new" / "one.json").read_text())
     assert content["timings"][0]["cpu"] == [1.0]
+
+
+def test_a_field_is_timed_from_simulation_to_validation(benchmarks, monkeypatch):
+    """Its rollout is another function than that of an ensemble."""
+    import stochastic_lagrangian as timed
+
+    monkeypatch.setattr(timed, "cpu_seconds", lambda action: (1.0, action()))
+    seconds = timed.measure("wave")
+    assert seconds["total"] == 4 and seconds["validate"] == 1
